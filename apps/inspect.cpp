@@ -66,27 +66,49 @@ struct usage {
   }
 };
 
+/// The tables of a pool in a file.
+class table_view {
+ public:
+  explicit table_view(const file_view& view) : bytes_(view.bytes()), tables_(view.tables()) {}
+
+  [[nodiscard]] const page_line& line(std::uint32_t page) const {
+    return *reinterpret_cast<const page_line*>(bytes_.data() + tables_.descriptor_offset(page));
+  }
+  /// Calls `visit(entry, number)` for each entry of a table.
+  template <class Entry, class Visit>
+  void for_each(const std::vector<table_chunk>& chunks, Visit&& visit) const {
+    for (const table_chunk& chunk : chunks) {
+      const auto* const entries = reinterpret_cast<const Entry*>(bytes_.data() + chunk.offset);
+      for (std::uint32_t i = 0; i < chunk.count; ++i) visit(entries[i], chunk.first + i);
+    }
+  }
+  [[nodiscard]] const pool_tables& tables() const noexcept { return tables_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+  pool_tables tables_;
+};
+
 /// Returns the bytes of the blocks in use in a run of small blocks, as the last close recorded
 /// them.
-std::uint64_t blocks_in_use(const page_line* lines, std::uint32_t first, std::uint32_t end) {
+std::uint64_t blocks_in_use(const table_view& lines, std::uint32_t first, std::uint32_t end) {
   std::uint64_t blocks = 0;
   for (std::uint32_t page = first; page < end; ++page) {
-    for (const auto& word : lines[page].occupied) {
+    for (const auto& word : lines.line(page).occupied) {
       blocks += static_cast<std::uint64_t>(std::popcount(word.load(relaxed)));
     }
   }
-  return blocks * lines[first].block_size;
+  return blocks * lines.line(first).block_size;
 }
 
 usage count_pages(const file_view& view, const parsed_header& header) {
   usage result;
-  const auto* const lines =
-      reinterpret_cast<const page_line*>(view.bytes().data() + header.fixed.line_table_offset);
+  const table_view lines(view);
   const std::uint32_t end = view.used_pages();
   auto page = static_cast<std::uint32_t>(header.fixed.first_data_offset / page_bytes);
   std::uint64_t free_pages = 0;
   while (page < end) {
-    const run_word run = run_word::unpack(lines[page].word.load(relaxed));
+    const run_word run = run_word::unpack(lines.line(page).word.load(relaxed));
     const bool sound = run.kind != run_kind::free && run.pages != 0 &&
                        (header.fixed.format_version >= 2 || !run.has_long_owner());
     if (!sound) {
@@ -134,50 +156,49 @@ double share(std::uint64_t part, std::uint64_t whole) {
   return std::round(1000 * static_cast<double>(part) / static_cast<double>(whole)) / 1000;
 }
 
-ordered_json describe_roots(const file_view& view, const parsed_header& header, const usage& used) {
+ordered_json describe_roots(const file_view& view, const usage& used) {
   ordered_json roots = ordered_json::array();
-  const auto* const entries =
-      reinterpret_cast<const root_entry*>(view.bytes().data() + header.fixed.root_table_offset);
-  for (std::uint32_t i = 0; i < header.fixed.root_count; ++i) {
-    const root_entry& entry = entries[i];
-    const std::uint64_t state = entry.state.load(relaxed);
-    if (state == entry_free) continue;
-    const auto found = used.of_owner.find(i);
-    const owned of = found == used.of_owner.end() ? owned{} : found->second;
-    const bool is_known = entry.occupancy_valid.load(relaxed) == occupancy_saved;
-    roots.push_back({{"index", i},
-                     {"name", text_of(entry.identity.name)},
-                     {"type", text_of(entry.identity.type_name)},
-                     {"fingerprint", hexadecimal(entry.identity.fingerprint)},
-                     {"state", intact(entry.identity) ? state_name(state) : "damaged"},
-                     {"closed_cleanly", is_known},
-                     {"object_offset", entry.object_offset.load(relaxed)},
-                     {"bytes", of.pages * page_bytes}});
-    // With a recorded occupancy, the space between the blocks in use is free for this root.
-    if (is_known && of.small_bytes != 0) {
-      roots.back()["small_blocks_in_use_bytes"] = of.blocks_bytes;
-      roots.back()["small_blocks_filled"] = share(of.blocks_bytes, of.small_bytes);
-    }
-  }
+  const table_view view_of(view);
+  view_of.for_each<root_entry>(
+      view_of.tables().roots, [&](const root_entry& entry, std::uint32_t i) {
+        const std::uint64_t state = entry.state.load(relaxed);
+        if (state == entry_free) return;
+        const auto found = used.of_owner.find(i);
+        const owned of = found == used.of_owner.end() ? owned{} : found->second;
+        const bool is_known = entry.occupancy_valid.load(relaxed) == occupancy_saved;
+        roots.push_back({{"index", i},
+                         {"name", text_of(entry.identity.name)},
+                         {"type", text_of(entry.identity.type_name)},
+                         {"fingerprint", hexadecimal(entry.identity.fingerprint)},
+                         {"state", intact(entry.identity) ? state_name(state) : "damaged"},
+                         {"closed_cleanly", is_known},
+                         {"object_offset", entry.object_offset.load(relaxed)},
+                         {"bytes", of.pages * page_bytes}});
+        // With a recorded occupancy, the space between the blocks in use is free for this root.
+        if (is_known && of.small_bytes != 0) {
+          roots.back()["small_blocks_in_use_bytes"] = of.blocks_bytes;
+          roots.back()["small_blocks_filled"] = share(of.blocks_bytes, of.small_bytes);
+        }
+      });
   return roots;
 }
 
-ordered_json describe_regions(const file_view& view, const parsed_header& header) {
+ordered_json describe_regions(const file_view& view) {
   ordered_json regions = ordered_json::array();
-  const auto* const entries =
-      reinterpret_cast<const region_entry*>(view.bytes().data() + header.fixed.region_table_offset);
-  for (std::uint32_t i = 0; i < header.fixed.region_count; ++i) {
-    const region_identity& region = entries[i].identity;
-    const std::uint64_t state = entries[i].state.load(relaxed);
-    if (state == entry_free) continue;
-    regions.push_back({{"index", i},
-                       {"name", text_of(region.name)},
-                       {"kind", name_of(static_cast<region_kind>(region.kind))},
-                       {"state", intact(region) ? state_name(state) : "damaged"},
-                       {"offset", region.offset},
-                       {"bytes", region.bytes},
-                       {"replicas", region.replicas}});
-  }
+  const table_view view_of(view);
+  view_of.for_each<region_entry>(
+      view_of.tables().regions, [&](const region_entry& entry, std::uint32_t i) {
+        const region_identity& region = entry.identity;
+        const std::uint64_t state = entry.state.load(relaxed);
+        if (state == entry_free) return;
+        regions.push_back({{"index", i},
+                           {"name", text_of(region.name)},
+                           {"kind", name_of(static_cast<region_kind>(region.kind))},
+                           {"state", intact(region) ? state_name(state) : "damaged"},
+                           {"offset", region.offset},
+                           {"bytes", region.bytes},
+                           {"replicas", region.replicas}});
+      });
   return regions;
 }
 
@@ -232,10 +253,14 @@ ordered_json describe(const std::string& path, const file_view& view) {
                      " bytes shorter than its header states";
     return all;
   }
+  if (view.tables().descriptors.empty()) {
+    all["problem"] = "the words that name the parts of its tables are damaged; run 'outlast check'";
+    return all;
+  }
   const usage used = count_pages(view, header);
   all["usage"] = describe_usage(view, header, used);
-  all["roots"] = describe_roots(view, header, used);
-  all["regions"] = describe_regions(view, header);
+  all["roots"] = describe_roots(view, used);
+  all["regions"] = describe_regions(view);
   return all;
 }
 

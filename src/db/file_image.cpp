@@ -52,7 +52,7 @@ std::uint64_t length_of(const std::string& path, int fd) {
 
 /// Returns the size of the address range that the pool requires at its maximum size.
 std::uint64_t space_of(const parsed_header& header) noexcept {
-  return file_bytes_for(header.fixed.capacity_bytes, header.fixed.capacity_bytes);
+  return std::max(header.file_bytes(), header.fixed.capacity_bytes);
 }
 
 /// Reads up to the end of the file. Returns the number of bytes, or -1 if the device cannot read
@@ -160,23 +160,27 @@ void file_image::bring_in(const parsed_header& header, bool salvage) {
 /// Returns the bases of the existing roots, from the image if there is one, otherwise from the
 /// file.
 std::vector<file_image::root_bases> file_image::recorded_bases(const parsed_header& header) const {
-  const std::uint64_t table = header.fixed.root_table_offset;
-  const std::uint64_t size = header.fixed.root_count * sizeof(root_entry);
-  if (table > bytes_ || size > bytes_ - table) return {};  // the file is truncated
-  const auto entries = std::make_unique<root_entry[]>(header.fixed.root_count);
-  auto* const to = static_cast<void*>(entries.get());
-  if (base_ != nullptr) {
-    std::memcpy(to, base_ + table, size);
-  } else if (try_to_read(fd_.get(), table, to, size) < 0) {
-    pool_detail::fail(file_, "read the file", errno);
-  }
+  const auto read = [this](std::uint64_t offset, void* to, std::size_t size) {
+    std::memset(to, 0, size);
+    if (offset > bytes_ || size > bytes_ - offset) return;  // the file is truncated
+    if (base_ != nullptr) {
+      std::memcpy(to, base_ + offset, size);
+    } else if (try_to_read(fd_.get(), offset, to, size) < 0) {
+      pool_detail::fail(file_, "read the file", errno);
+    }
+  };
+  std::string wrong;  // the opening rejects a damaged pool
   std::vector<root_bases> recorded;
-  for (std::uint32_t i = 0; i < header.fixed.root_count; ++i) {
-    if (entries[i].state.load(std::memory_order_relaxed) != entry_live) continue;
-    root_bases& known = recorded.emplace_back();
-    std::transform(std::begin(entries[i].bases), std::end(entries[i].bases), known.begin() + 1,
-                   [](const auto& word) { return word.load(std::memory_order_relaxed); });
-    if (!are_apart(known, space_of(header))) recorded.pop_back();  // the opening rejects the pool
+  for (const table_chunk& chunk : read_tables(header, read, wrong).roots) {
+    const auto entries = std::make_unique<root_entry[]>(chunk.count);
+    read(chunk.offset, static_cast<void*>(entries.get()), chunk.count * sizeof(root_entry));
+    for (std::uint32_t i = 0; i < chunk.count; ++i) {
+      if (entries[i].state.load(std::memory_order_relaxed) != entry_live) continue;
+      root_bases& known = recorded.emplace_back();
+      std::transform(std::begin(entries[i].bases), std::end(entries[i].bases), known.begin() + 1,
+                     [](const auto& word) { return word.load(std::memory_order_relaxed); });
+      if (!are_apart(known, space_of(header))) recorded.pop_back();  // the opening rejects the pool
+    }
   }
   return recorded;
 }
@@ -252,9 +256,17 @@ std::vector<std::string> file_image::findings() const {
   std::vector<std::string> wrong;
   const header_reading reading = read_header({base_, bytes_});
   // The log may have written to holes, so the holes of the file do not show which pages are unused.
-  const std::uint32_t used = reading.header && !has_log_
-                                 ? pool_detail::used_pages(fd_.get(), base_, *reading.header)
-                                 : std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t used = std::numeric_limits<std::uint32_t>::max();
+  if (reading.header && !has_log_) {
+    const auto read = [this](std::uint64_t offset, void* to, std::size_t size) {
+      std::memcpy(to, base_ + offset, size);
+    };
+    std::string damaged;  // the check reports it
+    const pool_tables tables = read_tables(*reading.header, read, damaged);
+    if (damaged.empty()) {
+      used = pool_detail::used_pages(fd_.get(), base_, *reading.header, tables);
+    }
+  }
   for (const finding& one : check_image({base_, bytes_}, used)) {
     if (one.level == severity::note) continue;
     wrong.push_back(file_ + ": " + std::string(name_of(one.level)) + ": " + one.sentence);

@@ -53,11 +53,10 @@ constexpr auto relaxed = std::memory_order_relaxed;
 class image_check {
  public:
   image_check(std::span<const std::byte> image, const parsed_header& header,
-              std::uint32_t used_pages, std::vector<finding>& findings)
-      : image_(image), header_(header), findings_(findings) {
-    const auto pages = static_cast<std::uint32_t>(header.file_bytes() / page_bytes);
+              const pool_tables& tables, std::uint32_t used_pages, std::vector<finding>& findings)
+      : image_(image), header_(header), tables_(tables), findings_(findings) {
     const auto first = static_cast<std::uint32_t>(header.fixed.first_data_offset / page_bytes);
-    used_pages_ = std::max(first, std::min(used_pages, pages));
+    used_pages_ = std::max(first, std::min(used_pages, tables.pages));
   }
 
   void run() {
@@ -75,6 +74,19 @@ class image_check {
   template <class T>
   [[nodiscard]] const T* at(std::uint64_t offset) const noexcept {
     return reinterpret_cast<const T*>(image_.data() + offset);
+  }
+
+  [[nodiscard]] const page_line& line(std::uint32_t page) const noexcept {
+    return *at<page_line>(tables_.descriptor_offset(page));
+  }
+
+  /// Calls `visit(entry, number)` for each entry of a table.
+  template <class Entry, class Visit>
+  void for_each_entry(const std::vector<table_chunk>& chunks, Visit&& visit) const {
+    for (const table_chunk& chunk : chunks) {
+      const auto* const entries = at<Entry>(chunk.offset);
+      for (std::uint32_t i = 0; i < chunk.count; ++i) visit(entries[i], chunk.first + i);
+    }
   }
 
   void check_slots() {
@@ -96,17 +108,16 @@ class image_check {
   }
 
   void check_roots() {
-    const auto* const entries = at<root_entry>(header_.fixed.root_table_offset);
     std::set<std::string> names;
-    for (std::uint32_t i = 0; i < header_.fixed.root_count; ++i) {
-      const std::uint64_t state = entries[i].state.load(relaxed);
-      if (state == entry_free) continue;
-      check_root(entries[i], state, i);
-      if (!names.emplace(text_of(entries[i].identity.name)).second) {
+    for_each_entry<root_entry>(tables_.roots, [&](const root_entry& entry, std::uint32_t i) {
+      const std::uint64_t state = entry.state.load(relaxed);
+      if (state == entry_free) return;
+      check_root(entry, state, i);
+      if (!names.emplace(text_of(entry.identity.name)).second) {
         add(severity::error,
-            "two roots have the name '" + std::string(text_of(entries[i].identity.name)) + "'");
+            "two roots have the name '" + std::string(text_of(entry.identity.name)) + "'");
       }
-    }
+    });
   }
 
   void check_root(const root_entry& entry, std::uint64_t state, std::uint32_t index) {
@@ -138,7 +149,7 @@ class image_check {
     std::transform(std::begin(entry.bases), std::end(entry.bases), bases.begin(),
                    [](const auto& base) { return base.load(relaxed); });
     const std::uint64_t space =
-        file_bytes_for(header_.fixed.capacity_bytes, header_.fixed.capacity_bytes);
+        header_.grows() ? header_.file_bytes() : header_.fixed.capacity_bytes;
     if (!are_apart(bases, space)) {
       add(severity::error, where + " records base addresses that cannot all be true");
     }
@@ -149,20 +160,19 @@ class image_check {
   }
 
   void check_regions() {
-    const auto* const entries = at<region_entry>(header_.fixed.region_table_offset);
-    for (std::uint32_t i = 0; i < header_.fixed.region_count; ++i) {
-      const std::uint64_t state = entries[i].state.load(relaxed);
-      if (state == entry_free) continue;
+    for_each_entry<region_entry>(tables_.regions, [&](const region_entry& entry, std::uint32_t i) {
+      const std::uint64_t state = entry.state.load(relaxed);
+      if (state == entry_free) return;
       owners_.insert(region_owner_base | i);
       const std::string where = "region entry " + std::to_string(i);
       if (state == entry_creating) {
         add(severity::note, where + " was being created; the next opening removes it");
-      } else if (state != entry_live || !intact(entries[i].identity)) {
+      } else if (state != entry_live || !intact(entry.identity)) {
         add(severity::error, where + " is damaged");
       } else {
-        check_region(entries[i].identity, where);
+        check_region(entry.identity, where);
       }
-    }
+    });
   }
 
   void check_region(const region_identity& region, const std::string& where) {
@@ -179,8 +189,11 @@ class image_check {
       add(severity::error, named + " is outside of the pool");
       return;
     }
-    const auto* const lines = at<page_line>(header_.fixed.line_table_offset);
-    const run_word run = run_word::unpack(lines[region.offset / page_bytes].word.load(relaxed));
+    const std::uint64_t page = region.offset / page_bytes;
+    const run_word run =
+        page < tables_.pages
+            ? run_word::unpack(line(static_cast<std::uint32_t>(page)).word.load(relaxed))
+            : run_word{};
     if (run.kind != run_kind::region ||
         run.pages != region.stride_bytes * region.replicas / page_bytes) {
       add(severity::error, named + " does not own its pages");
@@ -191,7 +204,11 @@ class image_check {
     using space = page_space<domain::process>;
     // No store uses these pointers: the lines are only read.
     auto* const base = const_cast<std::byte*>(image_.data());
-    auto* const lines = const_cast<page_line*>(at<page_line>(header_.fixed.line_table_offset));
+    pool_detail::descriptor_map lines(tables_.zones);
+    for (std::size_t i = 0; i < tables_.descriptors.size(); ++i) {
+      lines.add(static_cast<unsigned>(i),
+                const_cast<page_line*>(at<page_line>(tables_.descriptors[i].offset)));
+    }
     const auto first = static_cast<std::uint32_t>(header_.fixed.first_data_offset / page_bytes);
     const bool long_owners = header_.fixed.format_version >= 2;
     space pages({base, lines, first, used_pages_, used_pages_, long_owners},
@@ -203,6 +220,12 @@ class image_check {
       return;
     }
     pages.for_each_run([this](std::uint32_t page, run_word run) {
+      tables_.for_each_added([&](std::uint32_t chunk, std::uint32_t count) {
+        if (chunk >= page + run.pages || page >= chunk + count) return;
+        add(severity::error, "the run of page " + std::to_string(page) +
+                                 " overlaps a chunk of the pool's tables at page " +
+                                 std::to_string(chunk));
+      });
       if (run.kind == run_kind::small && saved_.contains(run.owner)) check_occupied(page, run);
       if (!header_.dirty() && page + run.pages > header_.state.high_water_page) {
         add(severity::error, "the run of page " + std::to_string(page) +
@@ -215,12 +238,11 @@ class image_check {
   }
 
   void check_occupied(std::uint32_t first, run_word run) {
-    const auto* const lines = at<page_line>(header_.fixed.line_table_offset);
     for (std::uint32_t page = first; page < first + run.pages; ++page) {
       std::array<std::uint64_t, 4> occupied;
-      for (std::size_t w = 0; w < 4; ++w) occupied[w] = lines[page].occupied[w].load(relaxed);
-      const std::uint64_t check = check_of_occupied(page, lines[first].generation, occupied);
-      if (check == lines[page].occupied_check) continue;
+      for (std::size_t w = 0; w < 4; ++w) occupied[w] = line(page).occupied[w].load(relaxed);
+      const std::uint64_t check = check_of_occupied(page, line(first).generation, occupied);
+      if (check == line(page).occupied_check) continue;
       add(severity::error, "what the last close wrote down about the blocks of page " +
                                std::to_string(page) + " is damaged");
     }
@@ -228,11 +250,18 @@ class image_check {
 
   std::span<const std::byte> image_;
   const parsed_header& header_;
+  const pool_tables& tables_;
   std::vector<finding>& findings_;
   std::uint32_t used_pages_;
   std::set<std::uint32_t> owners_;
   std::set<std::uint32_t> saved_;  // roots whose occupancy bits are valid
 };
+
+pool_detail::pool_reader reader_of(std::span<const std::byte> image) {
+  return [image](std::uint64_t offset, void* to, std::size_t size) {
+    std::memcpy(to, image.data() + offset, size);
+  };
+}
 
 }  // namespace
 
@@ -250,7 +279,13 @@ std::vector<finding> check_image(std::span<const std::byte> image, std::uint32_t
                                              ": its end was cut off"});
     return findings;
   }
-  image_check(image, *reading.header, used_pages, findings).run();
+  std::string wrong;
+  const pool_tables tables = read_tables(*reading.header, reader_of(image), wrong);
+  if (!wrong.empty()) {
+    findings.push_back({severity::error, wrong});
+    return findings;
+  }
+  image_check(image, *reading.header, tables, used_pages, findings).run();
   return findings;
 }
 
@@ -395,16 +430,6 @@ file_view::~file_view() {
   ::close(fd_);
 }
 
-namespace {
-
-pool_detail::pool_reader reader_of(std::span<const std::byte> image) {
-  return [image](std::uint64_t offset, void* to, std::size_t size) {
-    std::memcpy(to, image.data() + offset, size);
-  };
-}
-
-}  // namespace
-
 std::optional<file_identity> file_view::opened_in() const {
   const header_reading reading = read_header(bytes());
   if (!reading.header || reading.header->file_bytes() > size_) return std::nullopt;
@@ -420,7 +445,17 @@ bool file_view::torn_by_copying() const {
 std::uint32_t file_view::used_pages() const {
   const header_reading reading = read_header(bytes());
   if (!reading.header || reading.header->file_bytes() > size_) return 0;
-  return pool_detail::used_pages(fd_, base_, *reading.header);
+  std::string wrong;
+  const pool_tables tables = read_tables(*reading.header, reader_of(bytes()), wrong);
+  return wrong.empty() ? pool_detail::used_pages(fd_, base_, *reading.header, tables) : 0;
+}
+
+pool_tables file_view::tables() const {
+  const header_reading reading = read_header(bytes());
+  if (!reading.header || reading.header->file_bytes() > size_) return {};
+  std::string wrong;
+  pool_tables tables = read_tables(*reading.header, reader_of(bytes()), wrong);
+  return wrong.empty() ? tables : pool_tables{};
 }
 
 std::string file_view::guarantee() const { return pool_detail::guarantee_of_file(fd_, path_); }

@@ -6,6 +6,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -13,6 +14,7 @@ namespace outlast::pool_format {
 namespace {
 
 constexpr std::size_t page_line_bytes = 64;
+constexpr std::uint64_t largest_zone_pages = std::uint64_t{1} << 20;
 
 std::uint64_t swap_bytes(std::uint64_t value) noexcept {
   std::uint64_t swapped = 0;
@@ -27,11 +29,22 @@ header_reading refuse(errc code, std::string sentence) {
 /// Returns whether the fields follow from the capacity: only a foreign program writes another
 /// header.
 bool layout_is_sound(const static_header& fixed) noexcept {
-  if (fixed.capacity_bytes % page_bytes != 0 || fixed.capacity_bytes > largest_capacity_bytes ||
-      fixed.capacity_bytes < smallest_size_bytes(fixed.capacity_bytes)) {
+  const bool has_zones = fixed.format_version != version_1 && fixed.capacity_bytes == 0;
+  const std::uint64_t zone_pages = fixed.line_table_bytes / page_line_bytes;
+  if (has_zones) {
+    if (!std::has_single_bit(zone_pages) || zone_pages < 64 || zone_pages > largest_zone_pages ||
+        fixed.shadow_distance_in_memory % page_bytes != 0 ||
+        fixed.shadow_distance_in_memory > largest_capacity_bytes) {
+      return false;
+    }
+  } else if (fixed.capacity_bytes % page_bytes != 0 ||
+             fixed.capacity_bytes > largest_capacity_bytes ||
+             fixed.capacity_bytes < smallest_size_bytes(fixed.capacity_bytes) ||
+             (fixed.format_version != version_1 && fixed.capacity_bytes < small_capacity_bytes)) {
     return false;
   }
-  const layout expected = layout_for(fixed.capacity_bytes);
+  const layout expected =
+      has_zones ? layout_of_zones(zone_pages) : layout_for(fixed.capacity_bytes);
   return fixed.root_table_offset == expected.root_table_offset &&
          fixed.root_count == expected.root_count && fixed.root_entry_bytes == sizeof(root_entry) &&
          fixed.region_table_offset == expected.region_table_offset &&
@@ -40,15 +53,17 @@ bool layout_is_sound(const static_header& fixed) noexcept {
          fixed.line_table_offset == expected.line_table_offset &&
          fixed.line_table_bytes == expected.line_table_bytes &&
          fixed.first_data_offset == expected.first_data_offset &&
-         (fixed.shadow_distance_in_memory == 0 ||
+         (has_zones || fixed.shadow_distance_in_memory == 0 ||
           fixed.shadow_distance_in_memory == fixed.capacity_bytes);
 }
 
 bool state_is_sound(const state_slot& state, const static_header& fixed) noexcept {
-  return state.size_bytes % page_bytes == 0 && state.size_bytes <= fixed.capacity_bytes &&
-         state.size_bytes >= smallest_size_bytes(fixed.capacity_bytes) &&
-         state.base_address % page_bytes == 0 &&
-         state.high_water_page <= fixed.capacity_bytes / page_bytes &&
+  const bool grows = fixed.format_version != version_1;
+  const std::uint64_t most = grows ? largest_capacity_bytes : fixed.capacity_bytes;
+  return state.size_bytes % page_bytes == 0 && state.size_bytes <= most &&
+         state.size_bytes >=
+             (grows ? fixed.first_data_offset : smallest_size_bytes(fixed.capacity_bytes)) &&
+         state.base_address % page_bytes == 0 && state.high_water_page <= most / page_bytes &&
          (state.mark == mark_dirty ||
           (state.mark == mark_clean &&
            state.high_water_page >= fixed.first_data_offset / page_bytes));
@@ -67,10 +82,21 @@ std::optional<header_problem> validate_identity(const static_header& fixed) {
   return std::nullopt;
 }
 
+/// The upgrade to version 2 changes the version and the checksum, which are in one line. If that
+/// line was torn, one of them is old. Everything else is complete.
+bool is_of_interrupted_upgrade(const header_page& page) noexcept {
+  if (page.fixed.format_version != version_1 && page.fixed.format_version != version_2)
+    return false;
+  if (page.fixed.capacity_bytes == 0) return false;
+  header_page other = page;
+  other.fixed.format_version = version_1 + version_2 - page.fixed.format_version;
+  return page.fixed.checksum == header_checksum(other);
+}
+
 std::optional<header_problem> validate_checksum(const header_page& page) {
   const bool foreign = page.fixed.endian != endian_tag;
   const std::uint64_t stored = foreign ? swap_bytes(page.fixed.checksum) : page.fixed.checksum;
-  if (stored != header_checksum(page)) {
+  if (stored != header_checksum(page) && !is_of_interrupted_upgrade(page)) {
     return header_problem{
         errc::header_damaged,
         "the header's checksum does not match: some of its bytes were changed from "
@@ -86,10 +112,10 @@ std::optional<header_problem> validate_checksum(const header_page& page) {
 }
 
 std::optional<header_problem> validate_version(const static_header& fixed) {
-  if (fixed.format_version != version) {
+  if (fixed.format_version != version_1 && fixed.format_version != version_2) {
     return header_problem{errc::newer_version,
                           "the pool has format version " + std::to_string(fixed.format_version) +
-                              ", this library supports version " + std::to_string(version) +
+                              ", this library supports versions up to " + std::to_string(version) +
                               "; open it with a newer Outlast"};
   }
   if (fixed.word_size_bytes != sizeof(void*)) {
@@ -169,9 +195,41 @@ layout layout_for(std::uint64_t capacity_bytes) noexcept {
   return result;
 }
 
+layout layout_of_zones(std::uint64_t zone_pages) noexcept {
+  const bool small = zone_pages < small_capacity_bytes / page_bytes;
+  layout result{};
+  result.root_count = small ? 32 : 256;
+  result.region_count = small ? 32 : 64;
+  result.root_table_offset = page_bytes;
+  result.region_table_offset =
+      result.root_table_offset + base::round_up(result.root_count * sizeof(root_entry), page_bytes);
+  // The page of the growth words is before the descriptors.
+  result.line_table_offset =
+      result.region_table_offset +
+      base::round_up(result.region_count * sizeof(region_entry), page_bytes) + page_bytes;
+  result.line_table_bytes = zone_pages * page_line_bytes;
+  result.first_data_offset =
+      base::round_up(result.line_table_offset + result.line_table_bytes, page_bytes);
+  return result;
+}
+
 std::uint64_t file_bytes_for(std::uint64_t size_bytes, std::uint64_t capacity_bytes) noexcept {
+  if (size_bytes >= capacity_bytes) return size_bytes;
   const std::uint64_t unused_lines = (capacity_bytes - size_bytes) / page_bytes * page_line_bytes;
   return base::round_up(size_bytes + unused_lines, page_bytes);
+}
+
+std::uint64_t size_for_file_bytes(std::uint64_t file_bytes, std::uint64_t capacity_bytes) noexcept {
+  if (file_bytes >= capacity_bytes) return file_bytes;
+  // file = size + (capacity - size) / 64, rounded up to a page.
+  const std::uint64_t lines = capacity_bytes / page_bytes * page_line_bytes;
+  if (file_bytes <= lines) return 0;
+  std::uint64_t size = base::round_up((file_bytes - lines) * 64 / 63, page_bytes);
+  while (size >= page_bytes && file_bytes_for(size - page_bytes, capacity_bytes) >= file_bytes) {
+    size -= page_bytes;
+  }
+  while (file_bytes_for(size, capacity_bytes) < file_bytes) size += page_bytes;
+  return std::min(size, capacity_bytes);
 }
 
 std::uint64_t smallest_size_bytes(std::uint64_t capacity_bytes) noexcept {
@@ -241,8 +299,6 @@ bool are_apart(std::span<const std::uint64_t> bases, std::uint64_t bytes) noexce
   }
   return true;
 }
-
-layout parsed_header::tables() const noexcept { return layout_for(fixed.capacity_bytes); }
 
 header_reading read_header(std::span<const std::byte> bytes) {
   if (bytes.empty()) {

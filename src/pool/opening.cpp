@@ -15,9 +15,11 @@
 #include <src/pool/stored_parts.hpp>
 #include <src/pool/torn.hpp>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -56,21 +58,22 @@ void require_aligned(std::uintptr_t address, std::uint64_t device_alignment,
 
 /// Returns the bases that stored pointers may be relative to. The bases of roots that cannot be
 /// moved come first.
-std::vector<std::uintptr_t> recorded_bases(const mapped_file& file, const parsed_header& header) {
-  const std::uint32_t count = header.fixed.root_count;
-  const auto entries = std::make_unique<root_entry[]>(count);
-  file.read(header.fixed.root_table_offset, static_cast<void*>(entries.get()),
-            count * sizeof(root_entry));
+std::vector<std::uintptr_t> recorded_bases(const mapped_file& file, const parsed_header& header,
+                                           const pool_tables& tables) {
   std::vector<std::uintptr_t> fixed_ones;
   std::vector<std::uintptr_t> others;
   if (header.state.base_address != 0) others.push_back(header.state.base_address);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const root_entry& entry = entries[i];
-    if (entry.state.load(std::memory_order_relaxed) != entry_live) continue;
-    const bool movable = (entry.identity.flags & root_is_relocatable) != 0;
-    for (const auto& base : entry.bases) {
-      const std::uint64_t address = base.load(std::memory_order_relaxed);
-      if (address != 0) (movable ? others : fixed_ones).push_back(address);
+  for (const table_chunk& chunk : tables.roots) {
+    const auto entries = std::make_unique<root_entry[]>(chunk.count);
+    file.read(chunk.offset, static_cast<void*>(entries.get()), chunk.count * sizeof(root_entry));
+    for (std::uint32_t i = 0; i < chunk.count; ++i) {
+      const root_entry& entry = entries[i];
+      if (entry.state.load(std::memory_order_relaxed) != entry_live) continue;
+      const bool movable = (entry.identity.flags & root_is_relocatable) != 0;
+      for (const auto& base : entry.bases) {
+        const std::uint64_t address = base.load(std::memory_order_relaxed);
+        if (address != 0) (movable ? others : fixed_ones).push_back(address);
+      }
     }
   }
   fixed_ones.insert(fixed_ones.end(), others.begin(), others.end());
@@ -85,36 +88,125 @@ bool usable_beside(std::uintptr_t address, const std::vector<std::uintptr_t>& re
   });
 }
 
-std::uint64_t reserve_bytes_of(const static_header& fixed) noexcept {
-  return fixed.shadow_distance_in_memory + fixed.capacity_bytes;
+/// Address space for one opening of a pool.
+struct wanted_space {
+  std::uint64_t least;     ///< what the pool needs
+  std::uint64_t bytes;     ///< what it may grow into
+  std::uint64_t distance;  ///< of the shadow copies; 0: none
+
+  [[nodiscard]] std::uint64_t reserve_bytes() const noexcept { return distance + bytes; }
+};
+
+/// Returns the share of the process's permitted address space that a pool may reserve.
+std::uint64_t permitted_space() noexcept {
+  struct rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return largest_capacity_bytes;
+  }
+  return limit.rlim_cur / 4 / base_alignment * base_alignment;
 }
 
-void reserve_for_move(mapped_file& file, std::uintptr_t address, std::uint64_t reserve_bytes,
+wanted_space space_for(const mapped_file& file, const parsed_header& header,
+                       const pool_tables& tables, const pool_options& options) {
+  if (!header.grows()) {
+    const std::uint64_t capacity = header.fixed.capacity_bytes;
+    return {capacity, capacity, header.fixed.shadow_distance_in_memory};
+  }
+  if (const std::uint64_t distance = header.fixed.shadow_distance_in_memory) {
+    return {distance, distance, distance};
+  }
+  if (file.is_device()) {
+    const std::uint64_t whole = file.length() / file.alignment() * file.alignment();
+    return {whole, whole, 0};
+  }
+  const std::uint64_t present = header.file_bytes();
+  const std::uint64_t asked = std::max({present, base::round_up(options.size_bytes, page_bytes),
+                                        tables.limit_bytes, std::uint64_t{options.capacity_bytes}});
+  const std::uint64_t least = base::round_up(asked, base_alignment);
+  const std::uint64_t most = std::max(usual_space_bytes, 4 * present);
+  const std::uint64_t bytes =
+      std::min({std::max(most, least), largest_capacity_bytes, std::max(least, permitted_space())});
+  return {base::round_up(present, base_alignment), bytes, 0};
+}
+
+/// Reduces the space so that it does not reach a base to which old pointers refer, and that these
+/// stay so far apart that a pointer determines its base. It never becomes less than is needed.
+std::uint64_t space_between(std::uintptr_t address, const std::vector<std::uintptr_t>& recorded,
+                            wanted_space space) noexcept {
+  std::uint64_t bytes = space.bytes;
+  const auto keep_apart = [&](std::uintptr_t a, std::uintptr_t b) {
+    const std::uint64_t apart = a > b ? a - b : b - a;
+    if (apart != 0 && apart >= space.least) bytes = std::min<std::uint64_t>(bytes, apart);
+  };
+  for (const std::uintptr_t one : recorded) {
+    keep_apart(address, one);
+    for (const std::uintptr_t other : recorded) keep_apart(one, other);
+  }
+  return bytes;
+}
+
+[[nodiscard]] bool reserve_at(mapped_file& file, std::uintptr_t address,
+                              const std::vector<std::uintptr_t>& recorded, wanted_space& space) {
+  if (space.distance == 0 && space.bytes != space.least) {
+    space.bytes = space_between(address, recorded, space);
+  }
+  return file.reserve(address, space.reserve_bytes());
+}
+
+void reserve_for_move(mapped_file& file, std::uintptr_t address, wanted_space& space,
                       const std::vector<std::uintptr_t>& recorded) {
   require_aligned(address, file.alignment(), file.path());
-  if (!usable_beside(address, recorded, reserve_bytes)) {
+  if (!usable_beside(address, recorded, space.distance + space.least)) {
     throw error(errc::bad_argument, file.path(),
                 "the new base_address overlaps a range that the pool's pointers point into; choose "
                 "one at least a capacity away");
   }
-  if (!file.reserve(address, reserve_bytes)) throw_taken(file.path(), address);
+  if (!reserve_at(file, address, recorded, space)) throw_taken(file.path(), address);
 }
 
-void reserve_for_open(mapped_file& file, const parsed_header& header, const pool_options& options) {
-  const std::uint64_t bytes = reserve_bytes_of(header.fixed);
-  const std::vector<std::uintptr_t> recorded = recorded_bases(file, header);
+/// Reserves address space for an opening. Returns the bytes that the pool can fill.
+std::uint64_t reserve_for_open(mapped_file& file, const parsed_header& header,
+                               const pool_tables& tables, const pool_options& options) {
+  const std::vector<std::uintptr_t> recorded = recorded_bases(file, header, tables);
+  const wanted_space wanted = space_for(file, header, tables, options);
+  wanted_space space = wanted;
   if (options.base_address != 0) {
-    reserve_for_move(file, options.base_address, bytes, recorded);
-    return;
+    reserve_for_move(file, options.base_address, space, recorded);
+    return space.bytes;
   }
   for (const std::uintptr_t address : recorded) {
-    if (address != 0 && address % file.alignment() == 0 && file.reserve(address, bytes)) return;
+    space = wanted;
+    if (address != 0 && address % file.alignment() == 0 &&
+        reserve_at(file, address, recorded, space)) {
+      return space.bytes;
+    }
   }
-  for (const std::uintptr_t address : candidate_bases(seed_of(header.fixed.uuid), bytes)) {
-    if (usable_beside(address, recorded, bytes) && file.reserve(address, bytes)) return;
+  // The old address may have less room than the pool could use, and is better than another one.
+  for (space = wanted; space.bytes / 2 > space.least && header.state.base_address != 0;) {
+    space.bytes /= 2;
+    if (header.state.base_address % file.alignment() == 0 &&
+        file.reserve(header.state.base_address, space.reserve_bytes())) {
+      return space.bytes;
+    }
   }
-  file.reserve_anywhere(
-      bytes, [&](std::uintptr_t address) { return usable_beside(address, recorded, bytes); });
+  const std::uint64_t needed = wanted.distance + wanted.least;
+  for (const std::uintptr_t address :
+       candidate_bases(seed_of(header.fixed.uuid), wanted.reserve_bytes())) {
+    space = wanted;
+    if (usable_beside(address, recorded, needed) && reserve_at(file, address, recorded, space)) {
+      return space.bytes;
+    }
+  }
+  for (space = wanted;; space.bytes = std::max(space.least, space.bytes / 2)) {
+    try {
+      file.reserve_anywhere(space.reserve_bytes(), [&](std::uintptr_t address) {
+        return usable_beside(address, recorded, space.reserve_bytes());
+      });
+      return space.bytes;
+    } catch (const error&) {
+      if (space.bytes == space.least || space.distance != 0) throw;
+    }
+  }
 }
 
 void require_whole(const mapped_file& file, const parsed_header& header) {
@@ -172,6 +264,14 @@ std::uintptr_t base_for_creation(const pool_options& options, const pool_sizes& 
 pool_sizes sizes_on_device(const pool_options& options, const dax_device& device,
                            const std::string& path) {
   pool_options fitting = options;
+  if (options.format_version != version_1) {
+    pool_sizes sizes = sizes_for(options, path);
+    sizes.space_bytes = device.bytes / device.alignment * device.alignment;
+    if (sizes.shadow_distance != 0) {
+      sizes.shadow_distance = base::round_up(sizes.shadow_distance, device.alignment);
+    }
+    return sizes;
+  }
   if (options.capacity_bytes == 0) {
     // The usual capacity, or the device's size if that is less. Too large a size is refused as for
     // any capacity.
@@ -252,13 +352,18 @@ void require_permissions(const pool_options& options, const mapped_file& file) {
 void require_possible(const pool_options& options, const mapped_file& file,
                       const parsed_header& header) {
   const std::string& path = file.path();
-  const std::uint64_t capacity = header.fixed.capacity_bytes;
+  const std::uint64_t capacity =
+      header.grows() ? largest_capacity_bytes : header.fixed.capacity_bytes;
   const std::uint64_t unit = file.is_device() ? file.alignment() : page_bytes;
-  if (base::round_up(options.capacity_bytes, unit) > capacity) {
+  if (header.grows() && base::round_up(options.capacity_bytes, page_bytes) > capacity) {
     refuse_wish(path, "capacity_bytes", std::to_string(options.capacity_bytes),
-                std::to_string(capacity),
-                ", fixed when it was created; leave the option out, or create another pool and "
-                "copy the data");
+                "at most " + std::to_string(capacity), "; choose a smaller limit");
+  }
+  if (!header.grows() && base::round_up(options.capacity_bytes, unit) > capacity) {
+    refuse_wish(
+        path, "capacity_bytes", std::to_string(options.capacity_bytes), std::to_string(capacity),
+        ", fixed when it was created; leave the option out, or run 'outlast upgrade', after "
+        "which the pool grows");
   }
   if (options.reserve_shadow_copy && header.fixed.shadow_distance_in_memory == 0) {
     refuse_wish(path, "reserve_shadow_copy", "set", "no address space for shadow copies",
@@ -275,9 +380,10 @@ void require_possible(const pool_options& options, const mapped_file& file,
 
 }  // namespace
 
-std::uint64_t size_to_grow_to(const pool_options& options, std::uint64_t size_bytes) {
+std::uint64_t size_to_grow_to(const pool_options& options, std::uint64_t size_bytes, bool created) {
   const std::uint64_t wanted = base::round_up(options.size_bytes, page_bytes);
-  return options.size_bytes != pool_options().size_bytes && wanted > size_bytes ? wanted : 0;
+  const bool asks = created || options.size_bytes != pool_options().size_bytes;
+  return asks && wanted > size_bytes ? wanted : 0;
 }
 
 bool torn_by_machine_crash(const parsed_header& header) {
@@ -289,6 +395,40 @@ bool torn_by_machine_crash(const parsed_header& header) {
   return header.state.boot != now || now == boot_id{};
 }
 
+namespace {
+
+/// Chooses the sizes of a pool of version 2. A small pool has a small first chunk of descriptors.
+void choose_zones(pool_sizes& sizes, const pool_options& options, const std::string& path) {
+  constexpr std::uint64_t least_zone_pages = 64;
+  sizes.capacity_bytes = base::round_up(options.capacity_bytes, page_bytes);
+  if (sizes.capacity_bytes != 0 && sizes.capacity_bytes < sizes.size_bytes) {
+    throw error(errc::bad_argument, path,
+                "capacity_bytes is " + std::to_string(options.capacity_bytes) +
+                    ", less than size_bytes, " + std::to_string(options.size_bytes));
+  }
+  sizes.zone_pages =
+      std::clamp(std::bit_ceil(sizes.size_bytes / page_bytes), least_zone_pages, usual_zone_pages);
+  const std::uint64_t smallest =
+      layout_of_zones(sizes.zone_pages).first_data_offset + 4 * page_bytes;
+  if (sizes.size_bytes < smallest) {
+    throw error(errc::too_small, path,
+                "a pool of " + std::to_string(options.size_bytes) +
+                    " bytes is too small; it needs " + std::to_string(smallest));
+  }
+  sizes.space_bytes = base::round_up(
+      std::max({usual_space_bytes, 4 * sizes.size_bytes, sizes.capacity_bytes}), base_alignment);
+  sizes.space_bytes = std::min(sizes.space_bytes, largest_capacity_bytes);
+  if (options.reserve_shadow_copy) {
+    sizes.shadow_distance = sizes.capacity_bytes != 0
+                                ? base::round_up(sizes.capacity_bytes, base_alignment)
+                                : sizes.space_bytes;
+    sizes.space_bytes = sizes.shadow_distance;
+  }
+  sizes.size_bytes = std::min(sizes.size_bytes, sizes.zone_pages * page_bytes);
+}
+
+}  // namespace
+
 pool_sizes sizes_for(const pool_options& options, const std::string& path) {
   pool_sizes sizes{};
   if (options.size_bytes > largest_capacity_bytes ||
@@ -297,7 +437,17 @@ pool_sizes sizes_for(const pool_options& options, const std::string& path) {
                 "size_bytes is " + std::to_string(options.size_bytes) + " and capacity_bytes " +
                     std::to_string(options.capacity_bytes) + "; a pool can have at most 8 TiB");
   }
+  if (options.format_version > version) {
+    throw error(errc::bad_argument, path,
+                "format_version is " + std::to_string(options.format_version) +
+                    "; this library creates pools of versions 1 and 2 (0: the newest)");
+  }
+  sizes.format_version = options.format_version == 0 ? version : options.format_version;
   sizes.size_bytes = base::round_up(options.size_bytes, page_bytes);
+  if (sizes.format_version != version_1) {
+    choose_zones(sizes, options, path);
+    return sizes;
+  }
   sizes.capacity_bytes =
       options.capacity_bytes != 0
           ? base::round_up(options.capacity_bytes, page_bytes)
@@ -315,21 +465,24 @@ pool_sizes sizes_for(const pool_options& options, const std::string& path) {
                     ", less than size_bytes, " + std::to_string(options.size_bytes));
   }
   if (options.reserve_shadow_copy) sizes.shadow_distance = sizes.capacity_bytes;
+  sizes.space_bytes = sizes.capacity_bytes;
   return sizes;
 }
 
 header_page make_header(const pool_sizes& sizes, const std::array<std::uint8_t, 16>& uuid,
                         std::uintptr_t base) {
-  const layout tables = layout_for(sizes.capacity_bytes);
+  const bool grows = sizes.format_version != version_1;
+  const layout tables =
+      grows ? layout_of_zones(sizes.zone_pages) : layout_for(sizes.capacity_bytes);
   header_page page{};
   page.fixed.magic_word = magic;
   page.fixed.endian = endian_tag;
-  page.fixed.format_version = version;
+  page.fixed.format_version = sizes.format_version;
   page.fixed.word_size_bytes = sizeof(void*);
   page.fixed.line_size_bytes = line_bytes;
   page.fixed.page_size_bytes = page_bytes;
   page.fixed.uuid = uuid;
-  page.fixed.capacity_bytes = sizes.capacity_bytes;
+  page.fixed.capacity_bytes = grows ? 0 : sizes.capacity_bytes;
   page.fixed.root_table_offset = tables.root_table_offset;
   page.fixed.root_count = tables.root_count;
   page.fixed.root_entry_bytes = sizeof(root_entry);
@@ -353,6 +506,38 @@ header_page make_header(const pool_sizes& sizes, const std::array<std::uint8_t, 
   return page;
 }
 
+void make_growth_words(const pool_sizes& sizes, const header_page& page,
+                       growth_words& words) noexcept {
+  const auto store = [](std::atomic<std::uint64_t>& word, growth_table table,
+                        std::uint64_t offset) {
+    word.store(growth_word(table, 0, static_cast<std::uint32_t>(offset / page_bytes)),
+               std::memory_order_relaxed);
+  };
+  store(words.descriptors[0], growth_table::descriptors, page.fixed.line_table_offset);
+  store(words.roots[0], growth_table::roots, page.fixed.root_table_offset);
+  store(words.regions[0], growth_table::regions, page.fixed.region_table_offset);
+  if (sizes.capacity_bytes != 0) store(words.limit, growth_table::limit, sizes.capacity_bytes);
+}
+
+pool_tables tables_of(const parsed_header& header, const table_reader& read,
+                      const std::string& path) {
+  std::string wrong;
+  pool_tables tables = read_tables(header, read, wrong);
+  if (!wrong.empty()) throw corruption(path, wrong + "; restore a backup");
+  return tables;
+}
+
+namespace {
+
+pool_tables tables_in(const mapped_file& file, const parsed_header& header) {
+  return tables_of(
+      header,
+      [&](std::uint64_t offset, void* to, std::size_t size) { file.read(offset, to, size); },
+      file.path());
+}
+
+}  // namespace
+
 opened_pool create_pool_file(const std::string& path, const pool_options& options, bool logged) {
   require_mode(options, path);
   const std::optional<dax_device> device = dax_device_at(path);
@@ -362,16 +547,19 @@ opened_pool create_pool_file(const std::string& path, const pool_options& option
   const std::uintptr_t base =
       base_for_creation(options, sizes, uuid, device ? device->alignment : page_bytes, path);
   const header_page page = make_header(sizes, uuid, base);
-  const std::uint64_t bytes = file_bytes_for(sizes.size_bytes, sizes.capacity_bytes);
-  mapped_file file = mapped_file::create(path, page, bytes, options.file_mode);
+  const std::uint64_t bytes = file_bytes_for(sizes.size_bytes, page.fixed.capacity_bytes);
+  growth_words words{};
+  if (sizes.format_version != version_1) make_growth_words(sizes, page, words);
+  mapped_file file = mapped_file::create(path, page, words, bytes, options.file_mode);
   unfinished_pool created;
   if (!device) created = unfinished_pool(path, file.descriptor(), logged);
   opened_pool result{std::move(file), validate_header(std::as_bytes(std::span(&page, 1)), path),
                      false};
   result.created = std::move(created);
+  result.tables = tables_in(result.file, result.header);
   pool_options choose = options;
   choose.base_address = 0;
-  reserve_for_open(result.file, result.header, choose);
+  result.space_bytes = reserve_for_open(result.file, result.header, result.tables, choose);
   result.file.prepare_space(bytes);
   result.file.map(bytes, logged);
   if (logged) create_log(result, options);
@@ -397,7 +585,8 @@ opened_pool open_pool_file(const std::string& path, const pool_options& options,
   require_untorn(torn, options, path);
   if (copied) header.state.mark = mark_dirty;
   opened_pool result{std::move(file), header, torn || copied};
-  reserve_for_open(result.file, header, options);
+  result.tables = tables_in(result.file, header);
+  result.space_bytes = reserve_for_open(result.file, header, result.tables, options);
   result.file.prepare_space(header.file_bytes());
   result.file.map(header.file_bytes(), logged);
   if (logged) {
@@ -417,27 +606,33 @@ parsed_header validate_header(std::span<const std::byte> bytes, const std::strin
   return *reading.header;
 }
 
-std::uint32_t used_pages(int fd, const std::byte* image, const parsed_header& header) {
-  const auto page_count = static_cast<std::uint32_t>(header.file_bytes() / page_bytes);
+std::uint32_t used_pages(int fd, const std::byte* image, const parsed_header& header,
+                         const pool_tables& tables) {
+  const std::uint32_t page_count = tables.pages;
   if (dax_device_of(fd)) return page_count;  // it has no holes
-  const std::uint64_t table = header.fixed.line_table_offset;
-  const std::uint64_t table_end = table + std::uint64_t{page_count} * sizeof(page_line);
   auto end = static_cast<std::uint32_t>(header.fixed.first_data_offset / page_bytes);
-  const auto* const lines = reinterpret_cast<const page_line*>(image + table);
   // The file system may report pages that are dirty in the cache as holes.
   if (!known_file_system(fd) && sync_data(fd) != 0) return page_count;
-  const bool known =
-      for_each_stored(fd, table, table_end, [&](std::uint64_t from, std::uint64_t to) {
-        auto page = static_cast<std::uint32_t>((from - table) / sizeof(page_line));
-        const auto last = static_cast<std::uint32_t>((to - table) / sizeof(page_line));
-        for (; page < last; ++page) {
-          const run_word run = run_word::unpack(lines[page].word.load(std::memory_order_relaxed));
-          if (run.pack() == 0) continue;
-          const std::uint64_t run_end = std::uint64_t{page} + std::max<std::uint32_t>(run.pages, 1);
-          end = std::max(end,
-                         static_cast<std::uint32_t>(std::min<std::uint64_t>(run_end, page_count)));
-        }
-      });
+  bool known = true;
+  for (const table_chunk& chunk : tables.descriptors) {
+    if (chunk.first >= page_count) break;
+    const std::uint32_t pages = std::min(chunk.count, page_count - chunk.first);
+    const auto* const lines = reinterpret_cast<const page_line*>(image + chunk.offset);
+    const std::uint64_t table_end = chunk.offset + std::uint64_t{pages} * sizeof(page_line);
+    const auto visit = [&](std::uint64_t from, std::uint64_t to) {
+      auto line = static_cast<std::uint32_t>((from - chunk.offset) / sizeof(page_line));
+      const auto last = static_cast<std::uint32_t>((to - chunk.offset) / sizeof(page_line));
+      for (; line < last; ++line) {
+        const run_word run = run_word::unpack(lines[line].word.load(std::memory_order_relaxed));
+        if (run.pack() == 0) continue;
+        const std::uint64_t run_end =
+            std::uint64_t{chunk.first} + line + std::max<std::uint32_t>(run.pages, 1);
+        end =
+            std::max(end, static_cast<std::uint32_t>(std::min<std::uint64_t>(run_end, page_count)));
+      }
+    };
+    known = known && for_each_stored(fd, chunk.offset, table_end, visit);
+  }
   return known ? end : page_count;
 }
 

@@ -16,6 +16,7 @@ outlast_sources(outlast_core pool
   journal/log_reader.cpp
   journal/redo_log.cpp
   opening.cpp
+  tables.cpp
 )
 outlast_sources(outlast_library pool
   other_instances.cpp

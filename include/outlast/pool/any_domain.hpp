@@ -11,4 +11,5 @@
 
 #include <outlast/pool/impl/instances.hpp>
 #include <outlast/pool/impl/pool_factories.hpp>
+#include <outlast/pool/impl/pool_growth.hpp>
 #include <outlast/pool/impl/pool_impl.hpp>

@@ -1,7 +1,7 @@
 // Checks of pool images and files. They only read, and accept arbitrary bytes.
 #pragma once
 
-#include <outlast/pool/format.hpp>
+#include <outlast/pool/tables.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +41,8 @@ class file_view {
   /// Returns a page number from which no page is in use. The number may be too large, because not
   /// every page line is read.
   [[nodiscard]] std::uint32_t used_pages() const;
+  /// Returns where the pool's tables are; without chunks if the file is no pool or is damaged.
+  [[nodiscard]] pool_tables tables() const;
   /// Returns true if /proc/locks lists a process that has the pool open. holder() returns the id of
   /// that process, or 0.
   [[nodiscard]] bool in_use() const noexcept { return holder_ != 0; }

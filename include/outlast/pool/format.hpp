@@ -1,4 +1,4 @@
-// The bytes of a pool: format version 1. docs/formats/pool.md describes them.
+// The bytes of a pool: format versions 1 and 2. docs/formats/pool.md and pool-2.md describe them.
 //
 // A struct here changes only together with the version.
 #pragma once
@@ -20,7 +20,9 @@ namespace outlast::pool_format {
 
 inline constexpr std::size_t page_bytes = 4096;
 inline constexpr std::size_t line_bytes = 64;
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t version_1 = 1;  ///< tables of a fixed size
+inline constexpr std::uint32_t version_2 = 2;  ///< tables that grow: tables.hpp
+inline constexpr std::uint32_t version = version_2;
 inline constexpr std::uint64_t endian_tag = 0x0102030405060708ULL;
 
 /// Returns eight characters as the number whose bytes they are in memory.
@@ -52,7 +54,7 @@ struct static_header {
   std::uint64_t compatible_features;
   std::uint64_t checksum;  ///< XXH3-64 of page 0 with this field and both state slots as zeros
   std::array<std::uint8_t, 16> uuid;
-  std::uint64_t capacity_bytes;     ///< address space of the pool, the limit of growth
+  std::uint64_t capacity_bytes;     ///< version 1: limit of growth; created as version 2: 0
   std::uint64_t root_table_offset;  ///< offsets from the start of the pool
   std::uint32_t root_count;
   std::uint32_t root_entry_bytes;
@@ -221,11 +223,22 @@ inline constexpr std::uint64_t largest_capacity_bytes = std::uint64_t{1} << 43;
 /// Pools below 1 MiB have short tables.
 [[nodiscard]] layout layout_for(std::uint64_t capacity_bytes) noexcept;
 
-/// Returns the length of a file whose pool can fill `size_bytes`. The table of page lines is as
-/// long as the capacity demands, but takes space only for the pages in use: the file is sparse, and
-/// longer than the pool.
+/// Pages that the first chunk of descriptors describes, in a pool in a file.
+inline constexpr std::uint64_t usual_zone_pages = 1 << 14;
+
+/// Returns the layout of a pool of version 2, whose first chunk of descriptors has `zone_pages`, a
+/// power of two of at least 64. Pools below 1 MiB have short tables.
+[[nodiscard]] layout layout_of_zones(std::uint64_t zone_pages) noexcept;
+
+/// Returns the length of a file whose pool can fill `size_bytes`. In version 1 the table of page
+/// lines is as long as the capacity demands, but takes space only for the pages in use: the file is
+/// sparse, and longer than the pool. A pool that is larger than `capacity_bytes` has its own size.
 [[nodiscard]] std::uint64_t file_bytes_for(std::uint64_t size_bytes,
                                            std::uint64_t capacity_bytes) noexcept;
+
+/// Returns the least size whose file has `file_bytes` or more.
+[[nodiscard]] std::uint64_t size_for_file_bytes(std::uint64_t file_bytes,
+                                                std::uint64_t capacity_bytes) noexcept;
 
 /// Returns the smallest size of a pool with this capacity.
 [[nodiscard]] std::uint64_t smallest_size_bytes(std::uint64_t capacity_bytes) noexcept;
@@ -274,7 +287,8 @@ struct parsed_header {
   bool slot_intact[2];  ///< at least one is
   bool slots_equal;
 
-  [[nodiscard]] layout tables() const noexcept;
+  /// Returns whether the pool's tables grow.
+  [[nodiscard]] bool grows() const noexcept { return fixed.format_version != version_1; }
   [[nodiscard]] bool dirty() const noexcept { return state.mark == mark_dirty; }
   [[nodiscard]] std::uint64_t file_bytes() const noexcept {
     return file_bytes_for(state.size_bytes, fixed.capacity_bytes);

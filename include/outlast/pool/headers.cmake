@@ -9,15 +9,19 @@ outlast_headers(outlast_library pool
   file/no_fork.hpp
   file/test_hooks.hpp
   format.hpp
+  impl/entry_table.hpp
   impl/instances.hpp
   impl/pool_factories.hpp
+  impl/pool_growth.hpp
   impl/pool_impl.hpp
   impl/region_table.hpp
   impl/root_directory.hpp
   journal/log_format.hpp
   journal/redo_log.hpp
+  pages/descriptor_map.hpp
   pages/impl/page_existence.hpp
   pages/impl/page_lines.hpp
+  pages/impl/page_tail.hpp
   pages/page_bitmap.hpp
   pages/page_line.hpp
   pages/page_space.hpp
@@ -26,4 +30,5 @@ outlast_headers(outlast_library pool
   region.hpp
   replica_pair.hpp
   root.hpp
+  tables.hpp
 )

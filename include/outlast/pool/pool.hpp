@@ -36,12 +36,15 @@
 #include <outlast/base/error.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/native.hpp>
+#include <outlast/domain/spin_lock.hpp>
 #include <outlast/pool/format.hpp>
 #include <outlast/pool/pages/page_space.hpp>
 #include <outlast/pool/pool_options.hpp>
 #include <outlast/pool/region.hpp>
 #include <outlast/pool/root.hpp>
+#include <outlast/pool/tables.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -129,7 +132,7 @@ class basic_pool {
   /// There is no file, no lock and no boot id. If `fresh` is true, formats the memory; otherwise
   /// attaches the pool in it. An existing pool may be at a new address if its roots can be
   /// relocated. A fresh pool fills the memory, unless options.capacity_bytes is set. In that case
-  /// its size is options.size_bytes, and it can grow until it fills the memory.
+  /// its first size is options.size_bytes, and it grows until it fills the memory.
   /// Requires: `memory` is aligned to a page and outlives the pool. With
   /// options.reserve_shadow_copy it has twice `bytes`; the second half is for the shadow
   /// copies.
@@ -148,12 +151,22 @@ class basic_pool {
   /// pool is closed and stays dirty. Requires: objects in the pool are closed or idle.
   void close();
 
-  /// Grows the pool to `size_bytes`, at most its capacity. Does nothing if the pool is larger.
+  /// Grows the pool to `size_bytes`, at most its capacity. Does nothing if the pool is larger. A
+  /// pool that is full grows by itself, so that a call is useful only before space is needed.
   /// Durable at return. Throws error{bad_argument, no_space}.
   void grow(std::size_t size_bytes);
 
-  /// Returns free pages to the file system, in ranges of 256 KiB or more. A free block that shares
-  /// its pages with other blocks stays with its root. A pool with a log makes a checkpoint first.
+  /// Sets the limit of growth; 0 removes it. The limit can be below the present size: then the pool
+  /// does not grow. Durable at return. Throws error{bad_argument} if the limit is larger than 8 TiB,
+  /// and error{refused} in a pool of format version 1, whose limit is fixed.
+  void set_limit(std::size_t bytes);
+  /// Returns the limit of growth; 0 if the pool grows to the end of the device.
+  [[nodiscard]] std::size_t limit_bytes() const noexcept {
+    return limit_bytes_.load(std::memory_order_relaxed);
+  }
+
+  /// Returns free pages to the file system, in ranges of 256 KiB or more, and cuts the free end of
+  /// the file off. A free block that shares its pages with other blocks stays with its root. A pool with a log makes a checkpoint first.
   /// Other threads may use the pool during the call. close() also returns the pages that this
   /// process has freed, and so does drop_root() if the pool has no log. Throws corruption,
   /// error{io_failure}, out_of_space, std::bad_alloc.
@@ -175,10 +188,21 @@ class basic_pool {
   [[nodiscard]] std::size_t size_bytes() const {
     return state_size_.load(std::memory_order_relaxed);
   }
-  [[nodiscard]] std::size_t capacity_bytes() const noexcept { return fixed_.capacity_bytes; }
-  /// Returns the number of bytes from base() that the pool has when it has grown to its capacity.
-  [[nodiscard]] std::size_t address_space_bytes() const noexcept {
-    return pool_format::file_bytes_for(fixed_.capacity_bytes, fixed_.capacity_bytes);
+  /// Returns the size to which the pool can grow while it is open.
+  [[nodiscard]] std::size_t capacity_bytes() const noexcept {
+    const std::size_t limit = limit_bytes();
+    return limit == 0 || limit > space_bytes_ ? space_bytes_ : limit;
+  }
+  /// Returns the number of bytes from base() that the pool can have while it is open.
+  [[nodiscard]] std::size_t address_space_bytes() const noexcept { return space_bytes_; }
+  /// Returns the number of bytes from base() that the pool has now.
+  [[nodiscard]] std::size_t mapped_bytes() const {
+    return std::size_t{pages_->limit()} * pool_format::page_bytes;
+  }
+  /// Returns the size that a structure may assume which takes a share of the pool by default: the
+  /// present size, or 64 MiB if the pool can grow to that.
+  [[nodiscard]] std::size_t usual_bytes() const {
+    return std::max(size_bytes(), std::min(capacity_bytes(), pool_options().size_bytes));
   }
   /// Returns true if recovery must skip damaged parts where that is possible.
   [[nodiscard]] bool salvages() const noexcept { return options_.salvage; }
@@ -219,6 +243,10 @@ class basic_pool {
   void drop_root(std::string_view name);
   [[nodiscard]] std::vector<root_info> roots() const;
 
+  /// Returns the number of roots that every program of this format can attach without growth of the
+  /// directory.
+  [[nodiscard]] std::uint32_t first_roots() const noexcept { return fixed_.root_count; }
+
   // ---- Regions ----
 
   /// Reserves a region. Its contents are zeros or arbitrary bytes. A region of 2 MiB or more must
@@ -251,8 +279,8 @@ class basic_pool {
   /// root. A service that keeps an unused root attached must call detach_root() in it. If the
   /// action throws, the root is not removed.
   void on_drop(std::function<void(std::string_view)> action);
-  /// Registers an action that is called with the new size before the pool grows. If the action
-  /// throws, the pool does not grow.
+  /// Registers an action that is called with the new number of bytes from base() before the pool
+  /// grows. If the action throws, the pool does not grow. The action must not call the pool.
   void on_grow(std::function<void(std::size_t)> action);
   /// Registers an action that runs in the child after a fork(). The pool's memory does not exist
   /// there.
@@ -276,6 +304,7 @@ class basic_pool {
     std::byte* base;
     std::uint64_t bytes;
     pool_format::parsed_header header;
+    bool is_fresh;
   };
 
   basic_pool(pool_detail::opened_pool&& opened, const std::string& path,
@@ -297,7 +326,26 @@ class basic_pool {
 
   void choose_domain();
   void start(bool torn);
-  void grow_as_wished();
+  void follow_options(bool created);
+  void grow_as_wished(bool created);
+  // ---- growth: impl/pool_growth.hpp ----
+  [[nodiscard]] bool grow_for(std::uint32_t seen, std::uint32_t pages, std::uint32_t align_pages);
+  [[nodiscard]] bool extend_to(std::uint64_t wanted_pages);
+  void allocate_descriptors(std::uint32_t first, std::uint32_t end);
+  [[nodiscard]] std::uint64_t chunks_fit(std::uint32_t limit, std::uint64_t end) const;
+  [[nodiscard]] std::uint64_t with_chunks(std::uint64_t wanted_pages) const;
+  void add_descriptors_below(std::uint64_t end_pages, std::uint64_t zeros_from);
+  void add_descriptors(unsigned chunk, std::uint32_t first_page, std::uint64_t zeros_from);
+  template <class Entry>
+  [[nodiscard]] Entry* add_entries(pool_format::growth_table table, unsigned chunk,
+                                   std::uint32_t count);
+  void set_growth_word(pool_format::growth_table table, unsigned chunk, std::uint32_t page);
+  void store_growth_word(std::atomic<std::uint64_t>& word, std::uint64_t value);
+  [[nodiscard]] bool state_needs_sync() const noexcept;
+  [[nodiscard]] std::string remedy_if_full() const;
+  static constexpr std::uint32_t min_cut_pages = 256;  // of a cut while other threads allocate
+  void cut_tail(std::uint32_t least_pages);
+  [[nodiscard]] bool can_cut() const noexcept;
   void judge(bool torn) const;
   void sync_what_kills_survived(bool torn, std::uint32_t lines) const;
   [[nodiscard]] bool machine_went_on() const;
@@ -314,7 +362,8 @@ class basic_pool {
   void give_back_free_pages(free_pages which);
   void map_shadows();
   void map_shadow(const region_info& region);
-  void write_state(const pool_format::state_slot& changed);
+  void write_state(const pool_format::state_slot& changed, bool sync = true);
+  void complete_upgrade();
   [[nodiscard]] static bool same_state(const pool_format::state_slot& a,
                                        const pool_format::state_slot& b) noexcept;
   void record_file(std::uint64_t generation);
@@ -336,10 +385,11 @@ class basic_pool {
   [[nodiscard]] T* at(std::uint64_t offset) const noexcept {
     return reinterpret_cast<T*>(base_ + offset);
   }
-  [[nodiscard]] std::uint32_t page_count() const noexcept {
-    return static_cast<std::uint32_t>(
-        pool_format::file_bytes_for(state_.size_bytes, fixed_.capacity_bytes) /
-        pool_format::page_bytes);
+  [[nodiscard]] bool grows_tables() const noexcept {
+    return fixed_.format_version != pool_format::version_1;
+  }
+  [[nodiscard]] std::uint32_t page_count() const {
+    return pages_ ? pages_->limit() : tables_.pages;
   }
 
   std::string path_;
@@ -350,7 +400,14 @@ class basic_pool {
   std::uint64_t memory_bytes_ = 0;  // of a pool in memory
   pool_format::static_header fixed_;
   pool_format::state_slot state_;
+  pool_format::pool_tables tables_;  // after the opening, guarded by growing_
+  std::uint64_t space_bytes_;        // address space for the pool
+  std::atomic<std::uint64_t> limit_bytes_;
   std::atomic<std::uint64_t> state_size_;
+  bool memory_has_zeros_ = false;  // beyond the pool in memory
+  domain::spin_lock<D> growing_;
+  std::uint32_t cut_end_ = 0;  // pages below it may be marked as used; guarded by growing_
+  std::string why_full_;       // of the last attempt to grow; guarded by growing_
   bool was_dirty_;
   domain::kind mapping_ = domain::kind::process;
   domain::kind instructions_ = domain::kind::process;

@@ -13,15 +13,19 @@ namespace outlast {
 /// does not match such an option, open() throws errc::bad_argument before it changes anything. An
 /// option with its default value matches every pool.
 struct pool_options {
-  /// Size of the pool in bytes, rounded up to whole pages. The file is sparse and occupies space as
-  /// the pool fills. open() grows a smaller pool to this size, up to its capacity. It does not
-  /// change a larger pool.
+  /// First size of the pool in bytes, rounded up to whole pages. The file is sparse and occupies
+  /// space as the pool fills. The pool grows by itself when it is full, and a close cuts the free end
+  /// off. open() grows a smaller pool to this size. It does not change a larger pool.
   std::size_t size_bytes = std::size_t{64} << 20;
-  /// Maximum size for grow(), in bytes. The pool reserves address space for it. 0 means four times
-  /// the size, but at least 1 GiB, and on a DAX device at most the size of the device. On a DAX
-  /// device the capacity is rounded up to the device's alignment. Fixed at creation: open() rejects
-  /// a capacity larger than the pool's.
+  /// Limit of growth in bytes, rounded up to whole pages. 0 means that the pool grows to the end of
+  /// the device; open() then keeps the recorded limit. Another value sets the limit, durably, and can
+  /// be below the present size: the pool does not grow then. A pool of format version 1 has a fixed
+  /// limit: open() rejects a larger one, and 0 means four times the size at creation, but at least
+  /// 1 GiB, and on a DAX device at most the size of the device.
   std::size_t capacity_bytes = 0;
+  /// Format version of a new pool: 1 or 2. Programs of Outlast 0.1 open version 1 only. 0 means the
+  /// newest version.
+  unsigned format_version = 0;
   /// Address of the mapping, a multiple of 2 MiB and of a DAX device's alignment. 0 means an
   /// address that create() chooses and that later openings use again if the range is free. A
   /// different address at open() moves the pool; each root is relocated when it is attached.
@@ -46,8 +50,9 @@ struct pool_options {
   /// If true, the domains `file` and `logged_file` accept policies that sync with the device in
   /// each operation.
   bool per_operation_device_sync = false;
-  /// If true, the pool reserves address space for shadow copies of regions: twice the capacity in
-  /// total. Fixed at creation: open() rejects the option if the pool has no such space.
+  /// If true, the pool reserves address space for shadow copies of regions: twice the limit in
+  /// total, or twice 64 GiB if there is no limit. The pool cannot grow beyond that. Fixed at
+  /// creation: open() rejects the option if the pool has no such space.
   bool reserve_shadow_copy = false;
   /// If true, the second replica of mirrored roots is in an unnamed file in the pool's directory,
   /// not in memory. Useful if the pool is on persistent memory and ordinary memory is short.

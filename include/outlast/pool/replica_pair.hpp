@@ -109,10 +109,8 @@ class replica_pair {
  public:
   explicit replica_pair(basic_pool<D>& of)
       : shadow_(of.base(), of.address_space_bytes(), of.path(), of.shadow_on_media()) {
-    shadow_.make_real(pool_format::file_bytes_for(of.size_bytes(), of.capacity_bytes()));
-    of.on_grow([this, capacity = of.capacity_bytes()](std::size_t size) {
-      shadow_.make_real(pool_format::file_bytes_for(size, capacity));
-    });
+    shadow_.make_real(of.mapped_bytes());
+    of.on_grow([this](std::size_t bytes) { shadow_.make_real(bytes); });
   }
 
  private:

@@ -136,7 +136,8 @@ dax_window::~dax_window() {
 }
 
 void create_on_dax_device(const std::string& path, int fd, const dax_device& device,
-                          const pool_format::header_page& header, std::uint64_t pool_bytes) {
+                          const pool_format::header_page& header,
+                          const pool_format::growth_words& words, std::uint64_t pool_bytes) {
   if (pool_bytes > device.bytes) {
     throw error(errc::no_space, path,
                 "the device has " + std::to_string(device.bytes) + " bytes and the pool needs " +
@@ -148,7 +149,7 @@ void create_on_dax_device(const std::string& path, int fd, const dax_device& dev
                 "cannot create the pool: the device holds one; open() it, or write zeros over its "
                 "first 4096 bytes, which destroys it");
   }
-  write_fresh_pool<domain::adr>(tables.data(), header);
+  write_fresh_pool<domain::adr>(tables.data(), header, words);
 }
 
 void write_back(const std::byte* first, std::uint64_t size) noexcept {

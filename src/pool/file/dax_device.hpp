@@ -3,7 +3,7 @@
 #pragma once
 
 #include <outlast/domain/concept.hpp>
-#include <outlast/pool/format.hpp>
+#include <outlast/pool/tables.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -60,7 +60,8 @@ class dax_window {
 /// call leaves no pool. Throws error{already_exists} if it holds a pool, even a damaged one, and
 /// error{no_space} unless it has `pool_bytes`. Requires: the caller has its lock.
 void create_on_dax_device(const std::string& path, int fd, const dax_device& device,
-                          const pool_format::header_page& header, std::uint64_t pool_bytes);
+                          const pool_format::header_page& header,
+                          const pool_format::growth_words& words, std::uint64_t pool_bytes);
 
 /// Writes back the lines of [first, first + size), and waits.
 void write_back(const std::byte* first, std::uint64_t size) noexcept;

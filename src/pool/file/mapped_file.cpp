@@ -239,10 +239,11 @@ mapped_file mapped_file::open(const std::string& path) {
 }
 
 mapped_file mapped_file::create(const std::string& path, const pool_format::header_page& header,
-                                std::uint64_t file_bytes, unsigned mode) {
+                                const pool_format::growth_words& words, std::uint64_t file_bytes,
+                                unsigned mode) {
   if (const std::optional<dax_device> device = dax_device_at(path)) {
     mapped_file file = open(path);
-    create_on_dax_device(path, file.descriptor(), *device, header, file_bytes);
+    create_on_dax_device(path, file.descriptor(), *device, header, words, file_bytes);
     return file;
   }
   if (::access(path.c_str(), F_OK) == 0) fail(path, "create the pool", EEXIST);
@@ -253,6 +254,10 @@ mapped_file mapped_file::create(const std::string& path, const pool_format::head
   set_length(path, fresh.fd(), file_bytes);
   allocate_tables(path, fresh.fd(), header.fixed, file_bytes);
   write_all(path, fresh.fd(), &header, sizeof header, 0);
+  if (header.fixed.format_version != pool_format::version_1) {
+    write_all(path, fresh.fd(), &words, sizeof words,
+              header.fixed.line_table_offset - pool_format::page_bytes);
+  }
   sync_file(path, fresh.fd());
   unique_fd fd = fresh.publish();
   unfinished_pool mine(path, fd.get(), false);
@@ -383,7 +388,7 @@ void mapped_file::map(std::uint64_t file_bytes, bool as_copy) {
   is_in_memory_ = in_memory_file_system();
 }
 
-void mapped_file::extend(std::uint64_t file_bytes) {
+void mapped_file::extend(std::uint64_t file_bytes, bool durable, bool zeros) {
   if (is_device()) {
     if (file_bytes > device_bytes_) {
       throw error(errc::no_space, path_,
@@ -394,15 +399,38 @@ void mapped_file::extend(std::uint64_t file_bytes) {
     mapped_ = file_bytes;
     return;
   }
-  if (file_bytes > length()) {
+  std::uint64_t present = length();
+  if (zeros && present > mapped_) {
+    // An interrupted growth or cut has left this part.
+    set_length(path_, fd_.get(), mapped_);
+    present = mapped_;
+  }
+  if (file_bytes > present) {
+    require_allowed_length(path_, "set the file's length", file_bytes);
     if (!can_allocate_) write_zeros(path_, fd_.get(), mapped_, file_bytes - mapped_);
     set_length(path_, fd_.get(), file_bytes);
   }
-  const int failed =
-      domain::sync_of_open_file(base_, [this] { return ::fsync(fd_.get()) == 0 ? 0 : errno; });
+  const int failed = durable ? domain::sync_of_open_file(
+                                   base_, [this] { return ::fsync(fd_.get()) == 0 ? 0 : errno; })
+                             : 0;
   if (failed != 0) fail(path_, "sync the file with its device", failed);
   map_range(mapped_, file_bytes - mapped_);
   mapped_ = file_bytes;
+}
+
+void mapped_file::cut(std::uint64_t file_bytes) noexcept {
+  if (file_bytes >= mapped_) return;
+  void* const at = base_ + file_bytes;
+  const std::uint64_t size = mapped_ - file_bytes;
+  // The addresses of a device stay mapped: its mappings begin and end at its alignment.
+  if (is_device()) return;
+  if (::mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
+      MAP_FAILED) {
+    return;
+  }
+  ::madvise(at, size, MADV_DONTFORK);
+  mapped_ = file_bytes;
+  (void)!::ftruncate(fd_.get(), static_cast<off_t>(file_bytes));
 }
 
 void mapped_file::map_anonymous(std::uint64_t offset, std::uint64_t size) {

@@ -59,7 +59,7 @@ class clock_session final : public roots::root_session<D> {
   }
 
   clock_session(typename base_type::pool_type& in, const attached_root& root)
-      : base_type(in, root), roots_(pool_format::layout_for(in.capacity_bytes()).root_count) {
+      : base_type(in, root), roots_(in.first_roots()) {
     if (root.state == root_state::fresh) {
       create();
     } else {
@@ -88,15 +88,22 @@ class clock_session final : public roots::root_session<D> {
   /// Returns the boundary at which the root must be settled before it is used, or nothing for a new
   /// root.
   [[nodiscard]] std::optional<std::uint64_t> unsettled(std::uint32_t root) const {
+    if (root >= roots_) return std::nullopt;
     const std::uint64_t word = D::load(words_[root], std::memory_order_relaxed);
     if (word < settle_from) return std::nullopt;
     return word - settle_from;
   }
   [[nodiscard]] bool knows(std::uint32_t root) const {
-    return D::load(words_[root], std::memory_order_relaxed) != not_ours;
+    return root < roots_ && D::load(words_[root], std::memory_order_relaxed) != not_ours;
   }
   /// Records that the root is settled, durably, and about to be used. Durable at return.
   void take(std::uint32_t root) {
+    if (root >= roots_) {
+      throw error(errc::roots_exhausted, this->pool().path(),
+                  "the root of a buffered structure has the number " + std::to_string(root) +
+                      "; the clock has a table for " + std::to_string(roots_) +
+                      " roots: drop a root, and then create the structure");
+    }
     D::store(words_[root], in_use, std::memory_order_release);
     domain::persist<D>(&words_[root], sizeof(words_[root]));
   }

@@ -6,6 +6,7 @@
 #include <outlast/pool/format.hpp>
 #include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool_options.hpp>
+#include <outlast/pool/tables.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -18,23 +19,32 @@ struct opened_pool {
   mapped_file file;
   pool_format::parsed_header header;
   bool torn;  ///< by a machine crash or by copying, and an option permits to open it
+  pool_format::pool_tables tables = {};
+  std::uint64_t space_bytes = 0;            ///< address space that the pool can fill
   std::unique_ptr<redo_log> log = nullptr;  ///< of domain::logged_file
   unfinished_pool created = {};             ///< of a pool under creation, until it is kept
 };
 
 /// The sizes of a pool with these options. Throws error{bad_argument, too_small}.
 struct pool_sizes {
-  std::uint64_t size_bytes;
-  std::uint64_t capacity_bytes;
+  std::uint32_t format_version;
+  std::uint64_t size_bytes;      ///< at creation
+  std::uint64_t capacity_bytes;  ///< version 1: of the tables; version 2: limit, or 0
+  std::uint64_t zone_pages;      ///< version 2
   std::uint64_t shadow_distance;
+  std::uint64_t space_bytes;  ///< of addresses, without the shadow copies
 
   [[nodiscard]] std::uint64_t reserve_bytes() const noexcept {
-    return shadow_distance == 0 ? capacity_bytes : shadow_distance + capacity_bytes;
+    return shadow_distance == 0 ? space_bytes : shadow_distance + space_bytes;
   }
 };
 [[nodiscard]] pool_sizes sizes_for(const pool_options& options, const std::string& path);
 
-/// Returns a complete first page of a clean pool.
+/// Address space of a pool that has no limit and is not larger than a quarter of this.
+inline constexpr std::uint64_t usual_space_bytes = std::uint64_t{64} << 30;
+
+/// Returns a complete first page of a clean pool. Its size is at most what its first chunk of
+/// descriptors covers: the opener grows it.
 [[nodiscard]] pool_format::header_page make_header(const pool_sizes& sizes,
                                                    const std::array<std::uint8_t, 16>& uuid,
                                                    std::uintptr_t base);
@@ -49,8 +59,14 @@ struct pool_sizes {
                                          bool logged = false);
 
 /// Returns the size to which a pool of `size_bytes` grows when it is opened; 0 if it stays as it
-/// is.
-[[nodiscard]] std::uint64_t size_to_grow_to(const pool_options& options, std::uint64_t size_bytes);
+/// is. `created`: the pool is new.
+[[nodiscard]] std::uint64_t size_to_grow_to(const pool_options& options, std::uint64_t size_bytes,
+                                            bool created);
+
+/// Writes the growth words of a new pool of version 2 to the buffer, which begins with the page of
+/// the words: its first chunks and its limit.
+void make_growth_words(const pool_sizes& sizes, const pool_format::header_page& page,
+                       pool_format::growth_words& words) noexcept;
 
 /// Throws error{refused} if pools of this domain, that of the type, cannot be at this path. Pools
 /// of `file` and `logged_file` cannot be on a DAX device, which has nothing to sync and no room for
@@ -65,7 +81,13 @@ void require_place_for(domain::kind own, const std::string& path);
 /// file system has stored; returns `page_count` if these are unknown. For pools that were not
 /// closed.
 [[nodiscard]] std::uint32_t used_pages(int fd, const std::byte* image,
-                                       const pool_format::parsed_header& header);
+                                       const pool_format::parsed_header& header,
+                                       const pool_format::pool_tables& tables);
+
+/// Returns the tables of a pool. Throws corruption if its growth words are damaged.
+[[nodiscard]] pool_format::pool_tables tables_of(const pool_format::parsed_header& header,
+                                                 const pool_format::table_reader& read,
+                                                 const std::string& path);
 
 /// Returns the instructions of a pool on this mapping whose type leaves the choice (`native`).
 [[nodiscard]] domain::kind choose_instructions(const pool_options& options, domain::kind mapping,

@@ -4,7 +4,7 @@
 
 #include <outlast/domain/concept.hpp>
 #include <outlast/pool/file/no_fork.hpp>
-#include <outlast/pool/format.hpp>
+#include <outlast/pool/tables.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -44,6 +44,8 @@ class unfinished_pool {
   unfinished_pool& operator=(unfinished_pool&& other) noexcept;
   ~unfinished_pool();
 
+  /// Returns whether the file is removed unless keep() is called.
+  [[nodiscard]] bool is_pending() const noexcept { return fd_.get() >= 0; }
   /// Completes the creation.
   void keep() noexcept { fd_.reset(); }
 
@@ -86,13 +88,14 @@ class mapped_file {
   /// Opens and locks a file. Throws error{not_found, read_only, not_a_pool, already_open}.
   [[nodiscard]] static mapped_file open(const std::string& path);
 
-  /// Creates a locked file of `file_bytes` that begins with `header`, durably and under its final
-  /// name or not at all. Space is allocated for header and tables. Never replaces a file. On a DAX
+  /// Creates a locked file of `file_bytes` that begins with `header` and, in version 2, has these
+  /// growth words, durably and under its final name or not at all. Space is allocated for header and tables. Never replaces a file. On a DAX
   /// device, writes header and tables over its contents, unless these are a pool. `mode`: the
   /// file's permissions; 0: the default permissions. Throws error{already_exists, no_space,
   /// read_only, not_found}.
   [[nodiscard]] static mapped_file create(const std::string& path,
                                           const pool_format::header_page& header,
+                                          const pool_format::growth_words& words,
                                           std::uint64_t file_bytes, unsigned mode = 0);
 
   mapped_file(mapped_file&& other) noexcept;
@@ -124,9 +127,13 @@ class mapped_file {
   /// Maps `file_bytes` of the file at the start of the reserved range. `as_copy`: stores stay in
   /// memory, also in the part that extend() adds.
   void map(std::uint64_t file_bytes, bool as_copy = false);
-  /// Lengthens the file, unless it is a device, and maps the new part. Durable at return. Throws
-  /// error{no_space}.
-  void extend(std::uint64_t file_bytes);
+  /// Lengthens the file, unless it is a device, and maps the new part. If `durable`, the length is
+  /// durable at return. If `zeros`, a longer file is cut before, so that the new part of a file has
+  /// zeros. Throws error{no_space}.
+  void extend(std::uint64_t file_bytes, bool durable = true, bool zeros = false);
+  /// Cuts the end of the file off, unless it is a device. The addresses stay reserved, and the
+  /// mapping ends there. May have no effect.
+  void cut(std::uint64_t file_bytes) noexcept;
   /// Maps ordinary zero-filled memory at `offset` of the reserved range.
   void map_anonymous(std::uint64_t offset, std::uint64_t size);
   /// Unmaps that memory; the addresses stay reserved.
@@ -158,6 +165,8 @@ class mapped_file {
   void make_cache_durable() const;
 
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
+  /// Returns the end of the mapped part of the file.
+  [[nodiscard]] std::uint64_t mapped_bytes() const noexcept { return mapped_; }
   /// Returns the promise of the mapping: process, adr or cache_persistent.
   [[nodiscard]] domain::kind mapping_kind() const noexcept { return kind_; }
   /// Returns whether the file is on a file system in memory.

@@ -3,6 +3,7 @@
 
 #include <outlast/pool/detail/fresh_pool.hpp>
 #include <outlast/pool/detail/opening.hpp>
+#include <outlast/pool/impl/pool_growth.hpp>
 #include <outlast/pool/impl/pool_impl.hpp>
 
 namespace outlast {
@@ -98,7 +99,7 @@ std::unique_ptr<basic_pool<D>> basic_pool<D>::in_memory(void* memory, std::size_
     return std::unique_ptr<basic_pool>(
         new basic_pool(format_memory(memory, bytes, options), options));
   auto* const base = static_cast<std::byte*>(memory);
-  const memory_image image{base, bytes, pool_detail::validate_header({base, bytes}, "")};
+  const memory_image image{base, bytes, pool_detail::validate_header({base, bytes}, ""), false};
   if (image.header.file_bytes() > bytes) {
     throw error(errc::truncated, "", "the memory is smaller than the pool that it holds");
   }
@@ -116,16 +117,20 @@ template <domain::persistence_domain D>
 typename basic_pool<D>::memory_image basic_pool<D>::format_memory(void* memory, std::size_t bytes,
                                                                   const pool_options& options) {
   pool_options sized = options;
-  sized.capacity_bytes = bytes / pool_format::page_bytes * pool_format::page_bytes;
-  sized.size_bytes = options.capacity_bytes == 0
-                         ? sized.capacity_bytes
-                         : std::min(options.size_bytes, sized.capacity_bytes);
-  const pool_detail::pool_sizes sizes = pool_detail::sizes_for(sized, "");
+  const std::size_t whole = bytes / pool_format::page_bytes * pool_format::page_bytes;
+  sized.size_bytes = options.capacity_bytes == 0 ? whole : std::min(options.size_bytes, whole);
+  sized.capacity_bytes = whole;
+  pool_detail::pool_sizes sizes = pool_detail::sizes_for(sized, "");
   auto* const base = static_cast<std::byte*>(memory);
   const pool_format::header_page page =
       pool_detail::make_header(sizes, {}, reinterpret_cast<std::uintptr_t>(memory));
-  pool_detail::write_fresh_pool<D>(base, page, options.memory_holds_zeros);
-  return {base, bytes, pool_detail::validate_header({base, bytes}, "")};
+  pool_format::growth_words words{};
+  sizes.capacity_bytes = 0;  // the memory is the limit
+  if (page.fixed.format_version != pool_format::version_1) {
+    pool_detail::make_growth_words(sizes, page, words);
+  }
+  pool_detail::write_fresh_pool<D>(base, page, words, options.memory_holds_zeros);
+  return {base, bytes, pool_detail::validate_header({base, bytes}, ""), true};
 }
 
 }  // namespace outlast

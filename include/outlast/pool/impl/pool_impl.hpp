@@ -33,26 +33,37 @@ basic_pool<D>::basic_pool(pool_detail::opened_pool&& opened, const std::string& 
       base_(file_->base()),
       fixed_(opened.header.fixed),
       state_(opened.header.state),
+      tables_(std::move(opened.tables)),
+      space_bytes_(opened.space_bytes),
+      limit_bytes_(tables_.limit_bytes),
       state_size_(state_.size_bytes),
       was_dirty_(opened.header.dirty()) {
   mapping_ = file_->mapping_kind();
   choose_domain();
   start(opened.torn);
+  const bool created = opened.created.is_pending();
+  follow_options(created);
   opened.created.keep();
-  grow_as_wished();
 }
 
-/// Closes a closed pool again if it cannot grow.
+/// Closes a closed pool again if it cannot have what the options demand.
 template <domain::persistence_domain D>
-void basic_pool<D>::grow_as_wished() {
-  const std::uint64_t wanted = pool_detail::size_to_grow_to(options_, state_.size_bytes);
-  if (wanted == 0) return;
+void basic_pool<D>::follow_options(bool created) {
   try {
-    grow(wanted);
+    if (grows_tables() && !created && options_.capacity_bytes != 0) {
+      set_limit(options_.capacity_bytes);
+    }
+    grow_as_wished(created);
   } catch (...) {
-    if (!was_dirty_) close();
+    if (!was_dirty_ && !created) close();
     throw;
   }
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::grow_as_wished(bool created) {
+  const std::uint64_t wanted = pool_detail::size_to_grow_to(options_, state_.size_bytes, created);
+  if (wanted != 0 && (grows_tables() || !created)) grow(wanted);
 }
 
 template <domain::persistence_domain D>
@@ -62,10 +73,21 @@ basic_pool<D>::basic_pool(const memory_image& image, const pool_options& options
       memory_bytes_(image.bytes),
       fixed_(image.header.fixed),
       state_(image.header.state),
+      tables_(pool_detail::tables_of(
+          image.header,
+          [&image](std::uint64_t offset, void* to, std::size_t size) {
+            std::memcpy(to, image.base + offset, size);
+          },
+          "")),
+      space_bytes_(image.header.grows() ? image.bytes : image.header.fixed.capacity_bytes),
+      limit_bytes_(tables_.limit_bytes),
       state_size_(state_.size_bytes),
+      memory_has_zeros_(image.is_fresh && options.memory_holds_zeros),
       was_dirty_(image.header.dirty()) {
   choose_domain();
   start(false);
+  if (image.is_fresh && grows_tables())
+    grow(std::min<std::uint64_t>(options.size_bytes, memory_bytes_));
 }
 
 template <domain::persistence_domain D>
@@ -79,18 +101,25 @@ void basic_pool<D>::choose_domain() {
   pool_detail::require_instructions(instructions_, path_);
   effective_ = pool_detail::effective_kind(mapping_, instructions_);
   registration_ = std::make_unique<pool_detail::domain_registration>(
-      is_native, instructions_, base_, fixed_.capacity_bytes, path_, log_.get());
+      is_native, instructions_, base_, space_bytes_, path_, log_.get());
 }
 
 template <domain::persistence_domain D>
 void basic_pool<D>::start(bool torn) {
   const std::uint32_t lines = open_pages(static_cast<std::uint32_t>(state_.high_water_page));
   roots_ = std::make_unique<pool_impl::root_directory<D>>(
-      at<pool_format::root_entry>(fixed_.root_table_offset), fixed_.root_count, *pages_,
-      address_space_bytes(), path_);
+      pool_impl::entry_table<pool_format::root_entry>(base_, tables_.roots_by, tables_.roots),
+      [this](unsigned chunk, std::uint32_t count) {
+        return add_entries<pool_format::root_entry>(pool_format::growth_table::roots, chunk, count);
+      },
+      *pages_, address_space_bytes(), path_);
   regions_ = std::make_unique<pool_impl::region_table<D>>(
-      at<pool_format::region_entry>(fixed_.region_table_offset), fixed_.region_count, *pages_,
-      fixed_.shadow_distance_in_memory, path_);
+      pool_impl::entry_table<pool_format::region_entry>(base_, tables_.regions_by, tables_.regions),
+      [this](unsigned chunk, std::uint32_t count) {
+        return add_entries<pool_format::region_entry>(pool_format::growth_table::regions, chunk,
+                                                      count);
+      },
+      *pages_, fixed_.shadow_distance_in_memory, path_);
   judge(torn);
   map_shadows();
   persist_what_a_kill_left(lines);
@@ -99,6 +128,7 @@ void basic_pool<D>::start(bool torn) {
   // discarded that is invalid in a torn pool.
   if (torn) roots_->forget_occupancy();
   mark_dirty();
+  complete_upgrade();
   // The file records that there was a log, for an opener that finds the file without its log.
   if constexpr (domain::logs_lines<D>) D::checkpoint(base_);
   roots_->undo_unfinished();
@@ -143,11 +173,20 @@ void basic_pool<D>::persist_what_a_kill_left(std::uint32_t lines) {
   domain::flush<D>(&page.slot_1, sizeof page.slot_1);
   domain::fence<D>();
   if (!was_dirty_ || !machine_went_on()) return;
-  domain::flush<D>(base_ + fixed_.root_table_offset,
-                   fixed_.root_count * sizeof(pool_format::root_entry));
-  domain::flush<D>(base_ + fixed_.region_table_offset,
-                   fixed_.region_count * sizeof(pool_format::region_entry));
-  domain::flush<D>(base_ + fixed_.line_table_offset, lines * sizeof(pool_format::page_line));
+  for (const pool_format::table_chunk& chunk : tables_.roots) {
+    domain::flush<D>(base_ + chunk.offset, chunk.count * sizeof(pool_format::root_entry));
+  }
+  for (const pool_format::table_chunk& chunk : tables_.regions) {
+    domain::flush<D>(base_ + chunk.offset, chunk.count * sizeof(pool_format::region_entry));
+  }
+  for (const pool_format::table_chunk& chunk : tables_.descriptors) {
+    if (chunk.first >= lines) break;
+    domain::flush<D>(base_ + chunk.offset,
+                     std::min(chunk.count, lines - chunk.first) * sizeof(pool_format::page_line));
+  }
+  if (grows_tables()) {
+    domain::flush<D>(base_ + tables_.growth_offset, sizeof(pool_format::growth_words));
+  }
   domain::fence<D>();
   pages_->expect_unflushed_blocks();
 }
@@ -171,6 +210,13 @@ void basic_pool<D>::mark_dirty() {
   next.boot = file_ ? pool_detail::current_boot_id() : pool_format::boot_id{};
   next.base_address = base();
   next.high_water_page = 0;
+  // A growth or a cut that was interrupted leaves pages without descriptors at the end.
+  if (grows_tables() &&
+      tables_.pages < pool_format::file_bytes_for(next.size_bytes, fixed_.capacity_bytes) /
+                          pool_format::page_bytes) {
+    next.size_bytes = pool_format::size_for_file_bytes(
+        std::uint64_t{tables_.pages} * pool_format::page_bytes, fixed_.capacity_bytes);
+  }
   write_state(next);
 }
 
@@ -179,12 +225,12 @@ void basic_pool<D>::mark_clean(std::uint32_t high_water) {
   pool_format::state_slot next = state_;
   next.mark = pool_format::mark_clean;
   next.boot = {};
-  next.high_water_page = high_water;
+  next.high_water_page = std::min(high_water, page_count());
   write_state(next);
 }
 
 template <domain::persistence_domain D>
-void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
+void basic_pool<D>::write_state(const pool_format::state_slot& changed, bool sync) {
   pool_format::header_page& page = header();
   pool_format::state_slot next = changed;
   next.generation = state_.generation + 1;
@@ -206,7 +252,7 @@ void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
   const bool reached_device =
       instructions_ == domain::kind::file || instructions_ == domain::kind::logged_file ||
       effective_ == domain::kind::adr || effective_ == domain::kind::cache_persistent;
-  if (file_ && !reached_device && !same_state(next, state_)) file_->sync(sizeof page);
+  if (file_ && sync && !reached_device && !same_state(next, state_)) file_->sync(sizeof page);
   state_ = next;
   state_size_.store(next.size_bytes, std::memory_order_relaxed);
 }
@@ -221,6 +267,16 @@ void basic_pool<D>::record_file(std::uint64_t generation) {
   auto* const line = at<pool_format::file_identity>(fixed_.line_table_offset);
   D::write(line, &*identity, sizeof *identity);
   domain::flush<D>(line, sizeof *line);
+}
+
+/// Completes an upgrade of the header whose line was torn.
+template <domain::persistence_domain D>
+void basic_pool<D>::complete_upgrade() {
+  if (fixed_.capacity_bytes == 0) return;  // created in its version
+  const std::uint64_t checksum = pool_format::header_checksum(header());
+  if (header().fixed.checksum == checksum) return;
+  D::write(&header().fixed.checksum, &checksum, sizeof checksum);
+  domain::persist<D>(&header().fixed.checksum, sizeof checksum);
 }
 
 template <domain::persistence_domain D>
@@ -241,16 +297,20 @@ void basic_pool<D>::write_slot(pool_format::state_slot& slot,
 template <domain::persistence_domain D>
 std::uint32_t basic_pool<D>::open_pages(std::uint32_t high_water) {
   using geometry = typename page_space<D>::geometry;
+  pool_detail::descriptor_map lines(tables_.zones);
+  for (std::size_t i = 0; i < tables_.descriptors.size(); ++i) {
+    lines.add(static_cast<unsigned>(i), at<pool_format::page_line>(tables_.descriptors[i].offset));
+  }
   geometry where{base_,
-                 at<pool_format::page_line>(fixed_.line_table_offset),
+                 lines,
                  static_cast<std::uint32_t>(fixed_.first_data_offset / pool_format::page_bytes),
-                 page_count(),
-                 static_cast<std::uint32_t>(fixed_.capacity_bytes / pool_format::page_bytes),
-                 fixed_.format_version >= 2};
+                 tables_.pages,
+                 static_cast<std::uint32_t>(space_bytes_ / pool_format::page_bytes),
+                 grows_tables()};
   if (was_dirty_ && file_) {
     // Reading the lines of pages that were never used would fill memory with zeros.
-    where.page_count =
-        pool_detail::used_pages(file_->descriptor(), base_, {fixed_, state_, {true, true}, true});
+    where.page_count = pool_detail::used_pages(file_->descriptor(), base_,
+                                               {fixed_, state_, {true, true}, true}, tables_);
   }
   typename page_space<D>::give_back_function give_back;
   if (file_ && !file_->is_device()) {
@@ -262,29 +322,17 @@ std::uint32_t basic_pool<D>::open_pages(std::uint32_t high_water) {
   pages_ = std::make_unique<page_space<D>>(
       where, [this](std::uint32_t first, std::uint32_t count) { commit_pages(first, count); },
       path_, std::move(give_back));
-  if (!was_dirty_) pages_->set_high_water(high_water);
+  if (!was_dirty_) pages_->set_high_water(std::min(high_water, tables_.pages));
+  tables_.for_each_added(
+      [this](std::uint32_t first, std::uint32_t pages) { pages_->set_used(first, pages); });
   pages_->load();
-  pages_->raise_limit(page_count());
+  pages_->raise_limit(tables_.pages);
+  pages_->set_growth(
+      [this](std::uint32_t seen, std::uint32_t pages, std::uint32_t align_pages) {
+        return grow_for(seen, pages, align_pages);
+      },
+      [this] { return remedy_if_full(); });
   return where.page_count;
-}
-
-/// The body of page_space's commit function: space for pages and for their lines. The pages of a
-/// region that is being reserved stay sparse, and so do their lines except the first, the only one
-/// with content. They are the last pages of the range.
-template <domain::persistence_domain D>
-void basic_pool<D>::commit_pages(std::uint32_t first, std::uint32_t count) {
-  if (!file_) return;
-  constexpr std::uint64_t line = sizeof(pool_format::page_line);
-  std::uint32_t sparse = 0;
-  // A thread finds its own number here only if it has stored that itself: relaxed is enough.
-  if (reserving_.load(std::memory_order_relaxed) == base::this_thread().slot + 1) {
-    sparse = std::min(count, reserving_pages_);
-  }
-  const std::uint64_t real = count - sparse;
-  const std::uint64_t lines_begin = fixed_.line_table_offset + first * line;
-  file_->allocate(lines_begin, (sparse == 0 ? real : real + 1) * line);
-  if (real == 0) return;
-  file_->allocate(std::uint64_t{first} * pool_format::page_bytes, real * pool_format::page_bytes);
 }
 
 template <domain::persistence_domain D>
@@ -324,6 +372,7 @@ void basic_pool<D>::close() {
     pages_->require_intact();
     sync_data();
     give_back_free_pages(was_dirty_ ? free_pages::below_high_water : free_pages::existing);
+    if (file_) cut_tail(1);
     mark_clean(pages_->high_water());
     if (log_) log_->retire();
   } catch (...) {
@@ -415,28 +464,7 @@ auto basic_pool<D>::usable_alone() const -> std::unique_lock<std::recursive_mute
   return lock;
 }
 
-// ---- Size and promise ----
-
-template <domain::persistence_domain D>
-void basic_pool<D>::grow(std::size_t size_bytes) {
-  const auto lock = usable_alone();
-  const std::uint64_t limit =
-      file_ ? fixed_.capacity_bytes : std::min(fixed_.capacity_bytes, memory_bytes_);
-  if (size_bytes > limit) {
-    throw error(errc::bad_argument, path_,
-                "the pool cannot grow beyond its capacity of " + std::to_string(limit) +
-                    " bytes, which is fixed at creation; create a larger pool and copy");
-  }
-  const std::uint64_t wanted = base::round_up(size_bytes, pool_format::page_bytes);
-  if (wanted <= state_.size_bytes) return;
-  for (const auto& action : grow_actions_) action(wanted);
-  if (file_) file_->extend(pool_format::file_bytes_for(wanted, fixed_.capacity_bytes));
-  pool_format::state_slot next = state_;
-  next.size_bytes = wanted;
-  write_state(next);
-  D::psync();  // the result acknowledges the stores
-  pages_->raise_limit(page_count());
-}
+// ---- Promise ----
 
 template <domain::persistence_domain D>
 std::string basic_pool<D>::guarantee() const {
@@ -497,7 +525,9 @@ void basic_pool<D>::drop_root(std::string_view name) {
   const auto lock = usable_alone();
   roots_->drop(name);
   // With a log this needs a checkpoint, for which a drop does not wait.
-  if (!log_) give_back_free_pages(free_pages::existing);
+  if (log_) return;
+  give_back_free_pages(free_pages::existing);
+  if (file_) cut_tail(min_cut_pages);
 }
 
 template <domain::persistence_domain D>
@@ -505,6 +535,7 @@ void basic_pool<D>::trim() {
   const auto lock = usable_alone();
   pages_->read_lines();
   give_back_free_pages(free_pages::all);
+  cut_tail(1);
 }
 
 template <domain::persistence_domain D>
@@ -543,7 +574,7 @@ region_info basic_pool<D>::reserve_region(std::string_view name, region_kind kin
     ~reservation() { by.store(0, std::memory_order_relaxed); }
   } const ends{reserving_};
   const std::size_t granule = pool_impl::region_table<D>::sparse_bytes;
-  if (bytes >= granule && bytes <= fixed_.capacity_bytes) {
+  if (bytes >= granule && bytes <= space_bytes_) {
     reserving_pages_ = static_cast<std::uint32_t>(base::round_up(bytes, granule) /
                                                   pool_format::page_bytes * replicas);
     reserving_.store(base::this_thread().slot + 1, std::memory_order_relaxed);
@@ -621,6 +652,7 @@ void basic_pool<D>::on_close(std::function<void()> action) {
 template <domain::persistence_domain D>
 void basic_pool<D>::on_grow(std::function<void(std::size_t)> action) {
   const auto lock = usable_alone();
+  const std::lock_guard alone(growing_);
   grow_actions_.push_back(std::move(action));
 }
 

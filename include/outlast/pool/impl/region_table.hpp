@@ -6,14 +6,17 @@
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/pool/format.hpp>
+#include <outlast/pool/impl/entry_table.hpp>
 #include <outlast/pool/pages/page_space.hpp>
 #include <outlast/pool/region.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace outlast::pool_impl {
@@ -23,10 +26,14 @@ class region_table {
  public:
   using region_entry = pool_format::region_entry;
 
-  region_table(region_entry* entries, std::uint32_t count, page_space<D>& pages,
+  /// Adds a chunk with `count` entries, zeros, as chunk `chunk` of the table, durably, and returns
+  /// its first entry; nullptr if the pool cannot have more regions. Throws out_of_space.
+  using add_function = std::function<region_entry*(unsigned chunk, std::uint32_t count)>;
+
+  region_table(entry_table<region_entry> entries, add_function add, page_space<D>& pages,
                std::uint64_t shadow_distance, const std::string& path)
       : entries_(entries),
-        count_(count),
+        add_(std::move(add)),
         pages_(pages),
         shadow_distance_(shadow_distance),
         path_(path) {}
@@ -65,7 +72,7 @@ class region_table {
   }
   void require_arguments(std::string_view name, region_kind kind, std::size_t bytes,
                          unsigned replicas) const;
-  [[nodiscard]] std::uint32_t free_entry() const;
+  [[nodiscard]] std::uint32_t free_entry();
   [[nodiscard]] pool_format::region_identity take_pages(std::uint32_t index, std::string_view name,
                                                         region_kind kind, std::size_t bytes,
                                                         unsigned replicas);
@@ -73,8 +80,8 @@ class region_table {
   [[nodiscard]] bool owns_its_pages(std::uint32_t index) const;
   [[nodiscard]] region_info describe(std::uint32_t index) const;
 
-  region_entry* entries_;
-  std::uint32_t count_;
+  entry_table<region_entry> entries_;
+  add_function add_;
   page_space<D>& pages_;
   std::uint64_t shadow_distance_;
   const std::string& path_;
@@ -143,14 +150,15 @@ void region_table<D>::give_back(std::uint32_t index) {
 
 template <domain::persistence_domain D>
 bool region_table<D>::unfinished() const {
-  return std::any_of(entries_, entries_ + count_, [](const region_entry& each) {
-    return D::load(each.state, acquire) == pool_format::entry_creating;
-  });
+  for (std::uint32_t i = 0; i < entries_.count(); ++i) {
+    if (D::load(entries_[i].state, acquire) == pool_format::entry_creating) return true;
+  }
+  return false;
 }
 
 template <domain::persistence_domain D>
 void region_table<D>::require_inside() const {
-  for (std::uint32_t i = 0; i < count_; ++i) {
+  for (std::uint32_t i = 0; i < entries_.count(); ++i) {
     if (!live(i) || owns_its_pages(i)) continue;
     const std::string name(pool_format::text_of(entries_[i].identity.name));
     throw corruption(path_,
@@ -178,7 +186,7 @@ bool region_table<D>::owns_its_pages(std::uint32_t index) const {
 
 template <domain::persistence_domain D>
 void region_table<D>::undo_unfinished() {
-  for (std::uint32_t i = 0; i < count_; ++i) {
+  for (std::uint32_t i = 0; i < entries_.count(); ++i) {
     if (D::load(entries_[i].state, acquire) != pool_format::entry_creating) continue;
     try {
       give_back(i);
@@ -190,7 +198,7 @@ void region_table<D>::undo_unfinished() {
 
 template <domain::persistence_domain D>
 std::optional<region_info> region_table<D>::find(std::string_view name) const {
-  for (std::uint32_t i = 0; i < count_; ++i) {
+  for (std::uint32_t i = 0; i < entries_.count(); ++i) {
     if (live(i) && pool_format::text_of(entries_[i].identity.name) == name) return describe(i);
   }
   return std::nullopt;
@@ -199,7 +207,7 @@ std::optional<region_info> region_table<D>::find(std::string_view name) const {
 template <domain::persistence_domain D>
 std::vector<region_info> region_table<D>::list() const {
   std::vector<region_info> result;
-  for (std::uint32_t i = 0; i < count_; ++i) {
+  for (std::uint32_t i = 0; i < entries_.count(); ++i) {
     if (live(i)) result.push_back(describe(i));
   }
   return result;
@@ -222,12 +230,24 @@ region_info region_table<D>::describe(std::uint32_t index) const {
 }
 
 template <domain::persistence_domain D>
-std::uint32_t region_table<D>::free_entry() const {
-  for (std::uint32_t i = 0; i < count_; ++i) {
+std::uint32_t region_table<D>::free_entry() {
+  for (std::uint32_t i = 0; i < entries_.count(); ++i) {
     if (D::load(entries_[i].state, acquire) == pool_format::entry_free) return i;
   }
-  throw error(errc::roots_exhausted, path_,
-              "all " + std::to_string(count_) + " regions of the pool are in use");
+  const std::uint32_t first = entries_.count();
+  const unsigned chunk = entries_.chunks();
+  const std::uint64_t count = entries_.by().count_of(chunk);
+  region_entry* const added = first + count <= pool_format::most_owners
+                                  ? add_(chunk, static_cast<std::uint32_t>(count))
+                                  : nullptr;
+  if (added == nullptr) {
+    throw error(errc::roots_exhausted, path_,
+                "all " + std::to_string(first) +
+                    " regions of the pool are in use; if the pool has "
+                    "format version 1, run 'outlast upgrade'");
+  }
+  entries_.add(added, static_cast<std::uint32_t>(count));
+  return first;
 }
 
 template <domain::persistence_domain D>

@@ -5,16 +5,20 @@
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/pool/format.hpp>
+#include <outlast/pool/impl/entry_table.hpp>
 #include <outlast/pool/pages/page_space.hpp>
 #include <outlast/pool/root.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace outlast::pool_impl {
@@ -24,15 +28,19 @@ class root_directory {
  public:
   using root_entry = pool_format::root_entry;
 
+  /// Adds a chunk with `count` entries, zeros, as chunk `chunk` of the table, durably, and returns
+  /// its first entry; nullptr if the pool cannot have more roots. Throws out_of_space.
+  using add_function = std::function<root_entry*(unsigned chunk, std::uint32_t count)>;
+
   /// `space_bytes`: the address space of the pool.
-  root_directory(root_entry* entries, std::uint32_t count, page_space<D>& pages,
+  root_directory(entry_table<root_entry> entries, add_function add, page_space<D>& pages,
                  std::uint64_t space_bytes, const std::string& path)
       : entries_(entries),
-        count_(count),
+        add_(std::move(add)),
         pages_(pages),
         space_bytes_(space_bytes),
         path_(path),
-        attached_(count, false) {}
+        attached_(entries.count(), false) {}
 
   [[nodiscard]] attached_root attach(std::string_view name, std::string_view type_name,
                                      std::uint64_t fingerprint, bool relocatable);
@@ -84,7 +92,7 @@ class root_directory {
   [[nodiscard]] root_entry& at(std::uint32_t index, const char* action) const;
   void require_name(std::string_view name) const;
   void require_undamaged() const;
-  [[nodiscard]] std::uint32_t free_entry() const;
+  [[nodiscard]] std::uint32_t free_entry();
   [[nodiscard]] attached_root create(std::string_view name, std::string_view type_name,
                                      std::uint64_t fingerprint, bool relocatable);
   [[nodiscard]] attached_root attach_live(std::uint32_t index, std::string_view type_name,
@@ -97,12 +105,20 @@ class root_directory {
   static void report_bases(const root_entry& entry, std::uintptr_t base, attached_root& root);
   void remove(std::uint32_t index);
 
-  root_entry* entries_;
-  std::uint32_t count_;
+  void grow();
+  void index_names() const;
+
+  entry_table<root_entry> entries_;
+  add_function add_;
   page_space<D>& pages_;
   std::uint64_t space_bytes_;
   const std::string& path_;
   std::vector<bool> attached_;
+  std::uint32_t first_free_ = 0;  // entries before it are in use
+  // Built when the first name is looked up; the entries are the truth.
+  mutable std::unordered_map<std::string, std::uint32_t> names_;
+  mutable std::optional<std::uint32_t> damaged_entry_;
+  mutable bool names_are_indexed_ = false;
 };
 
 template <domain::persistence_domain D>
@@ -143,6 +159,7 @@ attached_root root_directory<D>::create(std::string_view name, std::string_view 
   D::store(entry.bases[0], base(), release);
   // (P1) persisted-before (P2): an entry that is not free is complete.
   domain::persist<D>(&entry, sizeof entry);
+  names_.emplace(name, index);
   // (P2) the entry is taken.
   set(entry.state, pool_format::entry_creating);
   attached_[index] = true;
@@ -198,7 +215,7 @@ void root_directory<D>::relocated(std::uint32_t index) {
 
 template <domain::persistence_domain D>
 void root_directory<D>::detach(std::uint32_t index, bool occupancy_was_saved) {
-  if (index >= count_) (void)at(index, "detach");
+  if (index >= entries_.count()) (void)at(index, "detach");
   root_entry& entry = entries_[index];
   const std::uint64_t state = state_of(entry);
   if (state == pool_format::entry_creating) {
@@ -225,7 +242,7 @@ void root_directory<D>::drop(std::string_view name) {
 template <domain::persistence_domain D>
 std::vector<root_info> root_directory<D>::list() const {
   std::vector<root_info> result;
-  for (std::uint32_t i = 0; i < count_; ++i) {
+  for (std::uint32_t i = 0; i < entries_.count(); ++i) {
     const root_entry& entry = entries_[i];
     if (state_of(entry) == pool_format::entry_free || damaged(entry)) continue;
     result.push_back({std::string(pool_format::text_of(entry.identity.name)),
@@ -240,19 +257,22 @@ std::vector<root_info> root_directory<D>::list() const {
 
 template <domain::persistence_domain D>
 bool root_directory<D>::unfinished() const {
-  return std::any_of(entries_, entries_ + count_, unfinished_entry);
+  for (std::uint32_t i = 0; i < entries_.count(); ++i) {
+    if (unfinished_entry(entries_[i])) return true;
+  }
+  return false;
 }
 
 template <domain::persistence_domain D>
 void root_directory<D>::undo_unfinished() {
-  for (std::uint32_t i = 0; i < count_; ++i) {
+  for (std::uint32_t i = 0; i < entries_.count(); ++i) {
     if (unfinished_entry(entries_[i])) remove(i);
   }
 }
 
 template <domain::persistence_domain D>
 void root_directory<D>::forget_occupancy() {
-  for (std::uint32_t i = 0; i < count_; ++i) {
+  for (std::uint32_t i = 0; i < entries_.count(); ++i) {
     if (D::load(entries_[i].occupancy_valid, acquire) != 0) set(entries_[i].occupancy_valid, 0);
   }
 }
@@ -261,16 +281,32 @@ void root_directory<D>::forget_occupancy() {
 /// dropped.
 template <domain::persistence_domain D>
 std::optional<std::uint32_t> root_directory<D>::find(std::string_view name) const {
-  for (std::uint32_t i = 0; i < count_; ++i) {
-    if (state_of(entries_[i]) == pool_format::entry_free || damaged(entries_[i])) continue;
-    if (pool_format::text_of(entries_[i].identity.name) == name) return i;
+  index_names();
+  const auto found = names_.find(std::string(name));
+  if (found == names_.end()) return std::nullopt;
+  return found->second;
+}
+
+/// Reads all entries once. A damaged one has no name.
+template <domain::persistence_domain D>
+void root_directory<D>::index_names() const {
+  if (names_are_indexed_) return;
+  names_.clear();
+  damaged_entry_.reset();
+  for (std::uint32_t i = 0; i < entries_.count(); ++i) {
+    if (state_of(entries_[i]) == pool_format::entry_free) continue;
+    if (damaged(entries_[i])) {
+      if (!damaged_entry_) damaged_entry_ = i;
+    } else {
+      names_.emplace(pool_format::text_of(entries_[i].identity.name), i);
+    }
   }
-  return std::nullopt;
+  names_are_indexed_ = true;
 }
 
 template <domain::persistence_domain D>
 pool_format::root_entry& root_directory<D>::at(std::uint32_t index, const char* action) const {
-  if (index < count_ && attached_[index]) return entries_[index];
+  if (index < entries_.count() && attached_[index]) return entries_[index];
   throw error(
       errc::bad_argument, path_,
       "cannot " + std::string(action) + " root " + std::to_string(index) + ": it is not attached");
@@ -290,21 +326,36 @@ void root_directory<D>::require_name(std::string_view name) const {
 /// A damaged entry may be the requested one: no root is created while there is one.
 template <domain::persistence_domain D>
 void root_directory<D>::require_undamaged() const {
-  for (std::uint32_t i = 0; i < count_; ++i) {
-    if (!damaged(entries_[i])) continue;
-    throw corruption(path_, "entry " + std::to_string(i) +
-                                " of the root directory is damaged, so that no root can be "
-                                "created; see 'outlast check' and restore a backup");
+  index_names();
+  if (!damaged_entry_) return;
+  throw corruption(path_, "entry " + std::to_string(*damaged_entry_) +
+                              " of the root directory is damaged, so that no root can be "
+                              "created; see 'outlast check' and restore a backup");
+}
+
+template <domain::persistence_domain D>
+std::uint32_t root_directory<D>::free_entry() {
+  for (;; grow()) {
+    for (; first_free_ < entries_.count(); ++first_free_) {
+      if (state_of(entries_[first_free_]) == pool_format::entry_free) return first_free_;
+    }
   }
 }
 
 template <domain::persistence_domain D>
-std::uint32_t root_directory<D>::free_entry() const {
-  for (std::uint32_t i = 0; i < count_; ++i) {
-    if (state_of(entries_[i]) == pool_format::entry_free) return i;
+void root_directory<D>::grow() {
+  const unsigned chunk = entries_.chunks();
+  const std::uint64_t count = entries_.by().count_of(chunk);
+  const bool is_named = entries_.count() + count <= pool_format::most_owners;
+  attached_.reserve(entries_.count() + (is_named ? count : 0));  // nothing may fail after the chunk
+  root_entry* const added = is_named ? add_(chunk, static_cast<std::uint32_t>(count)) : nullptr;
+  if (added == nullptr) {
+    throw error(errc::roots_exhausted, path_,
+                "all " + std::to_string(entries_.count()) + " roots of the pool are in use; drop " +
+                    "one, or, if the pool has format version 1, run 'outlast upgrade'");
   }
-  throw error(errc::roots_exhausted, path_,
-              "all " + std::to_string(count_) + " roots of the pool are in use; drop one");
+  entries_.add(added, static_cast<std::uint32_t>(count));
+  attached_.resize(entries_.count(), false);
 }
 
 template <domain::persistence_domain D>
@@ -385,9 +436,11 @@ void root_directory<D>::remove(std::uint32_t index) {
   // (P5) persisted-before (P6): pages are freed only under an entry that can no longer be attached.
   if (state_of(entry) == pool_format::entry_live) set(entry.state, pool_format::entry_dropping);
   pages_.free_runs_of(index);
+  if (names_are_indexed_) names_.erase(std::string(pool_format::text_of(entry.identity.name)));
   // (P6) the entry is free again.
   set(entry.state, pool_format::entry_free);
   attached_[index] = false;
+  first_free_ = std::min(first_free_, index);
 }
 
 }  // namespace outlast::pool_impl

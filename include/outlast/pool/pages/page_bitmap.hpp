@@ -56,9 +56,17 @@ class page_bitmap {
   /// Counts releases. A search during which it changes may have missed free pages.
   [[nodiscard]] std::uint64_t releases() const { return releases_.load(acquire); }
 
-  /// Pages from here on cannot be claimed. Only grows.
+  /// Pages from here on cannot be claimed.
   [[nodiscard]] std::uint32_t limit() const { return limit_.load(acquire); }
   void raise_limit(std::uint32_t page_count) { limit_.raise_to(page_count, publishing); }
+  /// Lowers the limit. The pages from there on have been claimed and stay so: a search that has read
+  /// the old limit cannot claim them. One thread at a time.
+  void lower_limit(std::uint32_t page_count) { limit_.store(page_count, publishing); }
+  /// Makes pages beyond the limit ready for a higher one. One thread at a time.
+  void prepare(std::uint32_t first, std::uint32_t pages) { clear(first, pages); }
+  /// Returns the end of the last page in use, not counting those for which `ignores(page)` holds.
+  template <class Ignores>
+  [[nodiscard]] std::uint32_t end_of_use(Ignores&& ignores) const;
 
   /// Hides pages of which it is not yet known whether they are free: those from the word of `first`
   /// through the word before `end`.
@@ -119,6 +127,26 @@ class page_bitmap {
   domain::volatile_word<D, std::uint32_t> hidden_begin_{everything};
   std::uint32_t hidden_end_ = 0;
 };
+
+template <domain::persistence_domain D>
+template <class Ignores>
+std::uint32_t page_bitmap<D>::end_of_use(Ignores&& ignores) const {
+  for (std::uint32_t end = limit(); end > first_page_;) {
+    const std::uint32_t word = (end - 1) / word_pages;
+    const std::uint32_t first = word * word_pages;
+    const std::uint32_t width = end - first;
+    const bits below_end = width == word_pages ? ~bits{0} : (bits{1} << width) - 1;
+    const bits taken = ~available(word) & below_end;
+    if (taken == 0) {
+      end = first;
+      continue;
+    }
+    const auto last = first + static_cast<std::uint32_t>(std::bit_width(taken)) - 1;
+    if (!ignores(last)) return last + 1;
+    end = last;
+  }
+  return first_page_;
+}
 
 template <domain::persistence_domain D>
 void page_bitmap<D>::release(std::uint32_t first, std::uint32_t pages) {

@@ -17,6 +17,7 @@
 #include <outlast/domain/spin_lock.hpp>
 #include <outlast/domain/volatile_word.hpp>
 #include <outlast/domain/watched_blocks.hpp>
+#include <outlast/pool/pages/descriptor_map.hpp>
 #include <outlast/pool/pages/page_bitmap.hpp>
 #include <outlast/pool/pages/page_line.hpp>
 
@@ -51,14 +52,14 @@ class page_space {
   static constexpr std::size_t page_size = pool_format::page_size;
 
   /// The memory of the pool. `base` is the address of page 0 of the pool file, aligned to a page.
-  /// `lines[i]` describes page i, for i < capacity_pages. Pages below `first_page` (at least 1)
-  /// belong to header and tables.
+  /// `lines` describe the pages below page_count. Pages below `first_page` (at least 1) belong to
+  /// header and tables.
   struct geometry {
     std::byte* base;
-    page_line* lines;
+    pool_detail::descriptor_map lines;
     std::uint32_t first_page;
     std::uint32_t page_count;      ///< present limit
-    std::uint32_t capacity_pages;  ///< final limit
+    std::uint32_t capacity_pages;  ///< of the address space
     bool long_owners = false;      ///< owners may have more than 15 bits, as since format 2
   };
 
@@ -69,6 +70,19 @@ class page_space {
 
   /// The reverse: these pages need not exist until they are committed again. May have no effect.
   using give_back_function = std::function<void(std::uint32_t first, std::uint32_t count)>;
+
+  /// Makes the pool larger, so that `pages` pages with this alignment may be free. `seen`: the limit
+  /// at which the caller found no room. Returns false if the pool cannot grow. Other threads may have
+  /// grown it.
+  using grow_function =
+      std::function<bool(std::uint32_t seen, std::uint32_t pages, std::uint32_t align_pages)>;
+  /// Returns what a user can do about a full pool.
+  using remedy_function = std::function<std::string()>;
+  /// Sets the functions of a pool that grows by itself. Requires: no other thread uses the object.
+  void set_growth(grow_function grow, remedy_function remedy) {
+    grow_ = std::move(grow);
+    remedy_ = std::move(remedy);
+  }
 
   /// The pages in use are unknown until load(). `path`: of the pool's file, for messages. Without
   /// `give_back`, committed pages exist for ever.
@@ -145,8 +159,28 @@ class page_space {
   template <class Visit>
   void for_each_run(Visit&& visit) const;
 
-  /// Permits pages below `page_count` after the pool has grown. Never shrinks.
+  /// Permits pages below `page_count` after the pool has grown.
   void raise_limit(std::uint32_t page_count) { bitmap_.raise_limit(page_count); }
+  /// Marks the pages of a chunk of a table as used. Requires: the pages are beyond the limit, or no
+  /// other thread uses the object.
+  void set_used(std::uint32_t first, std::uint32_t pages) { bitmap_.set(first, pages); }
+  /// Makes the pages beyond the limit ready for raise_limit(). One thread at a time.
+  void prepare(std::uint32_t first, std::uint32_t pages) { bitmap_.prepare(first, pages); }
+  /// Returns the end of the last page in use, not counting those for which `ignores(page)` holds.
+  template <class Ignores>
+  [[nodiscard]] std::uint32_t end_of_use(Ignores&& ignores) const {
+    return bitmap_.end_of_use(ignores);
+  }
+  /// Claims all pages from `first` to the limit, which are then cut off. Returns false, without
+  /// effect, if one is in use; pages for which `ignores(page)` holds are in use by the caller.
+  template <class Ignores>
+  [[nodiscard]] bool claim_tail(std::uint32_t first, Ignores&& ignores);
+  /// Undoes claim_tail().
+  template <class Ignores>
+  void release_tail(std::uint32_t first, std::uint32_t end, Ignores&& ignores);
+  /// Lowers the limit after claim_tail(). The pages from there on do not exist afterwards.
+  void lower_limit(std::uint32_t page_count);
+  [[nodiscard]] pool_detail::descriptor_map& descriptors() noexcept { return where_.lines; }
   /// Pages below this can be allocated.
   [[nodiscard]] std::uint32_t limit() const { return bitmap_.limit(); }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return where_.capacity_pages; }
@@ -162,7 +196,7 @@ class page_space {
   /// Returns the path of the pool's file; "" in memory.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::byte* base() const noexcept { return where_.base; }
-  [[nodiscard]] page_line& line(std::uint32_t page) const noexcept { return where_.lines[page]; }
+  [[nodiscard]] page_line& line(std::uint32_t page) const noexcept { return where_.lines.of(page); }
   [[nodiscard]] std::uint32_t page_of(const void* address) const noexcept {
     return static_cast<std::uint32_t>(offset_of(address) / page_size);
   }
@@ -257,6 +291,8 @@ class page_space {
   geometry where_;
   commit_function commit_;
   give_back_function give_back_;
+  grow_function grow_;
+  remedy_function remedy_;
   std::string path_;
   bitmap bitmap_;
   // For a page before opened_end_ the bit is 1 if the page is known to exist: an earlier process
@@ -300,7 +336,8 @@ void page_space<D>::throw_full(const std::string& lack) const {
   const auto bytes = [](std::uint32_t pages) {
     return std::to_string(std::uint64_t{pages} * page_size);
   };
-  const std::string remedy = limit() < capacity()
+  const std::string remedy = remedy_ ? remedy_()
+                             : limit() < capacity()
                                  ? "grow() the pool, up to its capacity of " + bytes(capacity())
                                  : "copy what it holds into a pool of more capacity_bytes";
   throw out_of_space("the pool is full: " + lack + " in its file of " + bytes(limit()) +
@@ -452,8 +489,9 @@ std::size_t page_space<D>::block_bytes(const void* block, std::uint32_t owner) c
 
 template <domain::persistence_domain D>
 std::optional<std::uint32_t> page_space<D>::claim(std::uint32_t pages, std::uint32_t align_pages) {
-  if (pages == 0 || pages > limit()) return std::nullopt;
+  if (pages == 0 || (pages > limit() && !grow_)) return std::nullopt;
   for (;;) {
+    const std::uint32_t seen_limit = limit();
     const std::uint64_t seen = bitmap_.releases();
     const bool knew_all = bitmap_.hides_none();
     if (const std::uint32_t first = bitmap_.claim(pages, align_pages)) {
@@ -466,7 +504,8 @@ std::optional<std::uint32_t> page_space<D>::claim(std::uint32_t pages, std::uint
     }
     // Another thread may have read more lines since: then their pages were not searched.
     if (load_more() || !knew_all || waits_for_free_pages()) continue;
-    if (bitmap_.releases() == seen) return std::nullopt;
+    if (bitmap_.releases() != seen) continue;
+    if (!grow_ || !grow_(seen_limit, pages, align_pages)) return std::nullopt;
   }
 }
 
@@ -474,3 +513,4 @@ std::optional<std::uint32_t> page_space<D>::claim(std::uint32_t pages, std::uint
 
 #include <outlast/pool/pages/impl/page_existence.hpp>
 #include <outlast/pool/pages/impl/page_lines.hpp>
+#include <outlast/pool/pages/impl/page_tail.hpp>

@@ -94,7 +94,7 @@ class commit_log_region {
   /// The space can hold bytes of an earlier owner: the header is written so that it names no
   /// records.
   [[nodiscard]] region_info create() {
-    const std::size_t part = base::round_up(pool_.size_bytes() / 64, pool_format::page_bytes);
+    const std::size_t part = base::round_up(pool_.usual_bytes() / 64, pool_format::page_bytes);
     // The simulator uses a small log, so that it is full often.
     const std::size_t records = domain::has_real_threads<D>
                                     ? std::clamp(part, min_log_bytes, max_log_bytes)

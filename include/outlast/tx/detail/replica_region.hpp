@@ -152,7 +152,7 @@ class replica_region {
   void reserve(unsigned replicas, const options& wanted) {
     region_ = in_.pool().find_region(region_name_);
     if (!region_) {
-      const std::size_t share = in_.pool().size_bytes() / (replicas + 1);
+      const std::size_t share = in_.pool().usual_bytes() / (replicas + 1);
       const std::size_t bytes = wanted.replica_bytes != 0 ? wanted.replica_bytes : share;
       reserve_replicas(replicas, bytes_of_replica(bytes));
     }

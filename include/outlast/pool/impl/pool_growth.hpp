@@ -1,0 +1,338 @@
+// Bodies of basic_pool: growth, and the cut of the free end.
+#pragma once
+
+#include <outlast/pool/impl/pool_impl.hpp>
+
+#include <algorithm>
+#include <mutex>
+
+namespace outlast {
+
+// ---- Space on the file system ----
+
+/// The body of page_space's commit function: space for pages and for their descriptors. The pages of
+/// a region that is being reserved stay sparse, and so do their descriptors except the first, the
+/// only one with content. They are the last pages of the range. Chunks of descriptors between the
+/// pages stay sparse, too.
+template <domain::persistence_domain D>
+void basic_pool<D>::commit_pages(std::uint32_t first, std::uint32_t count) {
+  if (!file_) return;
+  std::uint32_t sparse = 0;
+  // A thread finds its own number here only if it has stored that itself: relaxed is enough.
+  if (reserving_.load(std::memory_order_relaxed) == base::this_thread().slot + 1) {
+    sparse = std::min(count, reserving_pages_);
+  }
+  const std::uint32_t real_end = first + count - sparse;
+  allocate_descriptors(first, sparse == 0 ? real_end : real_end + 1);
+  for (std::uint32_t page = first; page < real_end;) {
+    const auto [chunk, chunk_end] = pages_->descriptors().next_chunk_from(base_, page);
+    const std::uint32_t end = std::min(chunk, real_end);
+    if (page < end) {
+      file_->allocate(std::uint64_t{page} * pool_format::page_bytes,
+                      std::uint64_t{end - page} * pool_format::page_bytes);
+    }
+    page = end == real_end ? real_end : std::max(chunk_end, page);
+  }
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::allocate_descriptors(std::uint32_t first, std::uint32_t end) {
+  const pool_format::doubling by = pages_->descriptors().by();
+  for (std::uint32_t page = first; page < end;) {
+    const std::uint64_t chunk_end = by.first_of(by.chunk_of(page) + 1);
+    const auto next = static_cast<std::uint32_t>(std::min<std::uint64_t>(end, chunk_end));
+    file_->allocate(pages_->offset_of(&pages_->line(page)),
+                    std::uint64_t{next - page} * sizeof(pool_format::page_line));
+    page = next;
+  }
+}
+
+// ---- Growth ----
+
+template <domain::persistence_domain D>
+void basic_pool<D>::grow(std::size_t size_bytes) {
+  const auto lock = usable_alone();
+  const std::uint64_t most =
+      file_ ? capacity_bytes() : std::min<std::uint64_t>(capacity_bytes(), memory_bytes_);
+  if (size_bytes > most) {
+    throw error(errc::bad_argument, path_,
+                "the pool cannot grow to " + std::to_string(size_bytes) +
+                    " bytes: its capacity is " + std::to_string(most) + " bytes; " +
+                    remedy_if_full());
+  }
+  const std::lock_guard alone(growing_);
+  const std::uint64_t wanted = base::round_up(size_bytes, pool_format::page_bytes);
+  if (wanted <= state_.size_bytes) return;
+  (void)extend_to(pool_format::file_bytes_for(wanted, fixed_.capacity_bytes) /
+                  pool_format::page_bytes);
+}
+
+/// The body of page_space's grow function.
+template <domain::persistence_domain D>
+bool basic_pool<D>::grow_for(std::uint32_t seen, std::uint32_t pages, std::uint32_t align_pages) {
+  constexpr std::uint64_t min_step = (std::uint64_t{4} << 20) / pool_format::page_bytes;
+  constexpr std::uint64_t max_step = (std::uint64_t{1} << 30) / pool_format::page_bytes;
+  const std::lock_guard alone(growing_);
+  if (pages_->limit() != seen) return true;
+  const std::uint64_t needed = std::uint64_t{seen} + pages + align_pages;
+  const std::uint64_t step = std::clamp<std::uint64_t>(seen / 16, min_step, max_step);
+  try {
+    return extend_to(with_chunks(std::max(needed, seen + step)));
+  } catch (const error& failure) {
+    why_full_ = failure.what();
+  } catch (const out_of_space& full) {
+    why_full_ = full.what();
+  }
+  return false;
+}
+
+/// Returns the number of pages, and those of the chunks of descriptors that they need.
+template <domain::persistence_domain D>
+std::uint64_t basic_pool<D>::with_chunks(std::uint64_t wanted_pages) const {
+  if (!grows_tables()) return wanted_pages;
+  std::uint64_t all = wanted_pages;
+  for (auto chunk = static_cast<unsigned>(tables_.descriptors.size());
+       tables_.zones.first_of(chunk) < all; ++chunk) {
+    all += pool_format::chunk_pages(tables_.zones.count_of(chunk), sizeof(pool_format::page_line));
+  }
+  return all;
+}
+
+/// Grows the pool, to fewer pages if the capacity does not permit more. Returns false if it did not
+/// grow. Durable at return. Requires: growing_ is locked.
+template <domain::persistence_domain D>
+bool basic_pool<D>::extend_to(std::uint64_t wanted_pages) {
+  const std::uint32_t limit = pages_->limit();
+  const std::uint64_t most =
+      (file_ ? capacity_bytes() : std::min<std::uint64_t>(capacity_bytes(), memory_bytes_)) /
+      pool_format::page_bytes;
+  std::uint64_t end = std::min(wanted_pages, most);
+  end = chunks_fit(limit, end);
+  if (end <= limit) return false;
+  const std::uint64_t size =
+      pool_format::size_for_file_bytes(end * pool_format::page_bytes, fixed_.capacity_bytes);
+  const std::uint64_t bytes = pool_format::file_bytes_for(size, fixed_.capacity_bytes);
+  for (const auto& action : grow_actions_) action(bytes);
+  std::uint64_t zeros_from =
+      memory_has_zeros_ ? std::uint64_t{limit} * pool_format::page_bytes : ~std::uint64_t{0};
+  if (file_) {
+    if (!file_->is_device()) zeros_from = file_->mapped_bytes();
+    if (bytes > file_->mapped_bytes()) file_->extend(bytes, state_needs_sync(), grows_tables());
+  }
+  if (limit < cut_end_)
+    pages_->prepare(limit, std::min(cut_end_, static_cast<std::uint32_t>(end)) - limit);
+  // (P1) persisted-before (P2): a page that the state permits has a descriptor.
+  add_descriptors_below(end, zeros_from);
+  pool_format::state_slot next = state_;
+  next.size_bytes = size;
+  // (P2) the state permits the pages.
+  write_state(next, state_needs_sync());
+  D::psync();  // the result acknowledges the stores
+  pages_->raise_limit(static_cast<std::uint32_t>(end));
+  why_full_.clear();
+  return true;
+}
+
+/// Returns the largest number of pages up to `end` whose chunks of descriptors fit after `limit`.
+template <domain::persistence_domain D>
+std::uint64_t basic_pool<D>::chunks_fit(std::uint32_t limit, std::uint64_t end) const {
+  if (!grows_tables()) return end;
+  std::uint64_t at = limit;
+  for (auto chunk = static_cast<unsigned>(tables_.descriptors.size());
+       tables_.zones.first_of(chunk) < end; ++chunk) {
+    at += pool_format::chunk_pages(tables_.zones.count_of(chunk), sizeof(pool_format::page_line));
+    if (at >= end) return tables_.zones.first_of(chunk);
+  }
+  return end;
+}
+
+/// Adds the chunks of descriptors for pages below `end`, at the old end of the pool.
+template <domain::persistence_domain D>
+void basic_pool<D>::add_descriptors_below(std::uint64_t end, std::uint64_t zeros_from) {
+  if (!grows_tables()) return;
+  std::uint32_t at = pages_->limit();
+  for (auto chunk = static_cast<unsigned>(tables_.descriptors.size());
+       tables_.zones.first_of(chunk) < end; ++chunk) {
+    add_descriptors(chunk, at, zeros_from);
+    at += pool_format::chunk_pages(tables_.zones.count_of(chunk), sizeof(pool_format::page_line));
+  }
+}
+
+/// Adds one chunk. Bytes from `zeros_from` on are zeros. After a crash before the state permits the
+/// pages of the chunk, its word names pages beyond the pool, which counts as none.
+template <domain::persistence_domain D>
+void basic_pool<D>::add_descriptors(unsigned chunk, std::uint32_t first_page,
+                                    std::uint64_t zeros_from) {
+  const std::uint64_t count = tables_.zones.count_of(chunk);
+  const std::uint32_t pages = pool_format::chunk_pages(count, sizeof(pool_format::page_line));
+  const std::uint64_t offset = std::uint64_t{first_page} * pool_format::page_bytes;
+  const std::uint64_t bytes = std::uint64_t{pages} * pool_format::page_bytes;
+  tables_.descriptors.reserve(tables_.descriptors.size() + 1);
+  if (offset < zeros_from) {
+    if (file_) file_->allocate(offset, bytes);
+    D::zero(base_ + offset, bytes);
+    // (P3) persisted-before (P4): a named chunk has no descriptors of earlier pages.
+    domain::persist<D>(base_ + offset, bytes);
+  }
+  // (P4) the chunk is named.
+  set_growth_word(pool_format::growth_table::descriptors, chunk, first_page);
+  tables_.descriptors.push_back({static_cast<std::uint32_t>(tables_.zones.first_of(chunk)),
+                                 static_cast<std::uint32_t>(count), offset});
+  pages_->set_used(first_page, pages);
+  pages_->descriptors().add(chunk, at<pool_format::page_line>(offset));
+}
+
+/// Adds a chunk of zeros to the table of roots or regions. Durable at return.
+template <domain::persistence_domain D>
+template <class Entry>
+Entry* basic_pool<D>::add_entries(pool_format::growth_table table, unsigned chunk,
+                                  std::uint32_t count) {
+  if (!grows_tables() || chunk >= pool_format::max_chunks) return nullptr;
+  const std::uint32_t pages = pool_format::chunk_pages(count, sizeof(Entry));
+  const std::optional<std::uint32_t> first = pages_->claim(pages);
+  if (!first) pages_->throw_full("no room for more entries of the directory");
+  try {
+    void* const place = pages_->address_of(*first);
+    const std::size_t bytes = std::size_t{pages} * pool_format::page_bytes;
+    D::zero(place, bytes);
+    // (P3) as for descriptors.
+    domain::persist<D>(place, bytes);
+    set_growth_word(table, chunk, *first);
+    return static_cast<Entry*>(place);
+  } catch (...) {
+    pages_->release_pages(*first, pages);
+    throw;
+  }
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::set_growth_word(pool_format::growth_table table, unsigned chunk,
+                                    std::uint32_t page) {
+  auto& words = *at<pool_format::growth_words>(tables_.growth_offset);
+  const std::uint64_t value = page == 0 ? 0 : pool_format::growth_word(table, chunk, page);
+  switch (table) {
+    case pool_format::growth_table::descriptors:
+      return store_growth_word(words.descriptors[chunk], value);
+    case pool_format::growth_table::roots: return store_growth_word(words.roots[chunk], value);
+    case pool_format::growth_table::regions: return store_growth_word(words.regions[chunk], value);
+    case pool_format::growth_table::limit: return store_growth_word(words.limit, value);
+  }
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::store_growth_word(std::atomic<std::uint64_t>& word, std::uint64_t value) {
+  D::store(word, value, std::memory_order_release);
+  domain::persist<D>(&word, sizeof word);
+}
+
+/// Returns whether a change of the size must reach the device: what only kills survive is refused
+/// after a crash of the machine anyway.
+template <domain::persistence_domain D>
+bool basic_pool<D>::state_needs_sync() const noexcept {
+  return effective_ != domain::kind::process;
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::set_limit(std::size_t bytes) {
+  const auto lock = usable_alone();
+  if (!grows_tables()) {
+    throw error(errc::refused, path_,
+                "the limit of a pool of format version 1 is fixed; run 'outlast upgrade'");
+  }
+  if (bytes > pool_format::largest_capacity_bytes) {
+    throw error(errc::bad_argument, path_,
+                "the limit of " + std::to_string(bytes) + " bytes is more than 8 TiB");
+  }
+  const std::lock_guard alone(growing_);
+  const std::uint64_t limit = base::round_up(bytes, pool_format::page_bytes);
+  if (limit == limit_bytes_.load(std::memory_order_relaxed)) return;
+  set_growth_word(pool_format::growth_table::limit, 0,
+                  static_cast<std::uint32_t>(limit / pool_format::page_bytes));
+  D::psync();
+  limit_bytes_.store(limit, std::memory_order_relaxed);
+}
+
+/// Returns what a user can do about a full pool.
+template <domain::persistence_domain D>
+std::string basic_pool<D>::remedy_if_full() const {
+  if (!grows_tables()) {
+    return "copy what it holds into a pool of more capacity_bytes, or run 'outlast upgrade', after "
+           "which it grows";
+  }
+  const std::size_t limit = limit_bytes();
+  if (limit != 0 && capacity_bytes() == limit) {
+    return "raise its limit of " + std::to_string(limit) + " bytes with set_limit()";
+  }
+  if (!file_) return "provide more memory";
+  if (file_->is_device()) return "use a larger device";
+  if (mapped_bytes() < space_bytes_) return "provide space on the file system";
+  return "close the pool and open it again: this opening has reserved " +
+         std::to_string(space_bytes_) + " bytes of address space";
+}
+
+// ---- Cut ----
+
+template <domain::persistence_domain D>
+bool basic_pool<D>::can_cut() const noexcept {
+  return grows_tables() && !(file_ && file_->is_device());
+}
+
+/// Cuts the free pages at the end off, if they are at least `least_pages`, together with chunks of
+/// descriptors that describe only them.
+template <domain::persistence_domain D>
+void basic_pool<D>::cut_tail(std::uint32_t least_pages) {
+  if (!can_cut()) return;
+  const std::lock_guard alone(growing_);
+  const std::uint32_t limit = pages_->limit();
+  auto kept = static_cast<unsigned>(tables_.descriptors.size());
+  const auto in_chunks_from = [this](unsigned from) {
+    return [this, from](std::uint32_t page) {
+      for (std::size_t i = from; i < tables_.descriptors.size(); ++i) {
+        const pool_format::table_chunk& chunk = tables_.descriptors[i];
+        const auto first = static_cast<std::uint32_t>(chunk.offset / pool_format::page_bytes);
+        if (page >= first &&
+            page - first < pool_format::chunk_pages(chunk.count, sizeof(pool_format::page_line))) {
+          return true;
+        }
+      }
+      return false;
+    };
+  };
+  std::uint32_t end = pages_->end_of_use(in_chunks_from(kept));
+  while (kept > 1 && tables_.descriptors[kept - 1].offset >= tables_.fixed_end) {
+    const std::uint32_t without = pages_->end_of_use(in_chunks_from(kept - 1));
+    if (without > tables_.zones.first_of(kept - 1)) break;
+    end = without;
+    --kept;
+  }
+  const std::uint64_t size = pool_format::size_for_file_bytes(
+      std::uint64_t{end} * pool_format::page_bytes, fixed_.capacity_bytes);
+  const std::uint64_t bytes = pool_format::file_bytes_for(size, fixed_.capacity_bytes);
+  end = static_cast<std::uint32_t>(bytes / pool_format::page_bytes);
+  if (end >= limit || limit - end < least_pages) return;
+  const auto dropped = in_chunks_from(kept);
+  if (!pages_->claim_tail(end, dropped)) return;  // another thread has allocated
+  for (auto chunk = static_cast<unsigned>(tables_.descriptors.size()); chunk > kept; --chunk) {
+    set_growth_word(pool_format::growth_table::descriptors, chunk - 1, 0);
+  }
+  pool_format::state_slot next = state_;
+  next.size_bytes = size;
+  // (P5) persisted-before (P6): the state permits no page that the file lacks.
+  write_state(next, state_needs_sync());
+  D::psync();
+  cut_end_ = std::max(cut_end_, limit);
+  pages_->lower_limit(end);
+  while (tables_.descriptors.size() > kept) {
+    const pool_format::table_chunk gone = tables_.descriptors.back();
+    tables_.descriptors.pop_back();
+    pages_->descriptors().remove(static_cast<unsigned>(tables_.descriptors.size()));
+    const auto first = static_cast<std::uint32_t>(gone.offset / pool_format::page_bytes);
+    const std::uint32_t last =
+        first + pool_format::chunk_pages(gone.count, sizeof(pool_format::page_line));
+    if (first < end) pages_->release_pages(first, std::min(last, end) - first);
+  }
+  // (P6) the file is cut.
+  if (file_) file_->cut(bytes);
+}
+
+}  // namespace outlast

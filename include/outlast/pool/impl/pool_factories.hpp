@@ -121,11 +121,12 @@ typename basic_pool<D>::memory_image basic_pool<D>::format_memory(void* memory, 
   sized.size_bytes = options.capacity_bytes == 0 ? whole : std::min(options.size_bytes, whole);
   sized.capacity_bytes = whole;
   pool_detail::pool_sizes sizes = pool_detail::sizes_for(sized, "");
+  if (sizes.shadow_distance != 0) sizes.shadow_distance = whole;
   auto* const base = static_cast<std::byte*>(memory);
   const pool_format::header_page page =
       pool_detail::make_header(sizes, {}, reinterpret_cast<std::uintptr_t>(memory));
   pool_format::growth_words words{};
-  sizes.capacity_bytes = 0;  // the memory is the limit
+  sizes.capacity_bytes = 0;  // the limit is the memory
   if (page.fixed.format_version != pool_format::version_1) {
     pool_detail::make_growth_words(sizes, page, words);
   }

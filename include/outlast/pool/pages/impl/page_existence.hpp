@@ -11,10 +11,17 @@ namespace outlast {
 
 template <domain::persistence_domain D>
 bool page_space<D>::commit(std::uint32_t first, std::uint32_t pages) {
-  if (!commit_again(first, pages)) return false;
-  const std::uint32_t from = committed_.load(acquire);
+  // (8) acquire; synchronizes-with (9): pages that were left out are seen as given back.
+  std::uint32_t from = committed_.load(acquire);
   const std::uint32_t to = first + pages;
+  if (!commit_again(first, pages)) return false;
   if (to <= from) return true;
+  if (give_back_ && first > from && first - from > commit_chunk_pages) {
+    // The pages between need not exist yet. They may have owners, whose pages exist or are about to:
+    // for these the note is harmless.
+    note_given_back(from, first - from);
+    from = first;
+  }
   const auto ahead = static_cast<std::uint32_t>(base::round_up(to, commit_chunk_pages));
   try {
     if (try_commit(from, std::min(limit(), ahead)) || try_commit(from, to)) return true;
@@ -33,6 +40,7 @@ bool page_space<D>::try_commit(std::uint32_t from, std::uint32_t to) {
   } catch (const out_of_space&) {
     return false;
   }
+  // (9) release.
   committed_.raise_to(to, release);
   return true;
 }

@@ -350,7 +350,7 @@ void require_permissions(const pool_options& options, const mapped_file& file) {
 
 /// Refuses options that the pool can no longer satisfy.
 void require_possible(const pool_options& options, const mapped_file& file,
-                      const parsed_header& header) {
+                      const parsed_header& header, std::uint64_t limit) {
   const std::string& path = file.path();
   const std::uint64_t capacity =
       header.grows() ? largest_capacity_bytes : header.fixed.capacity_bytes;
@@ -371,6 +371,11 @@ void require_possible(const pool_options& options, const mapped_file& file,
   }
   if (options.size_bytes == pool_options().size_bytes) return;
   const std::uint64_t wanted = base::round_up(options.size_bytes, page_bytes);
+  if (options.capacity_bytes != 0) limit = options.capacity_bytes;
+  if (header.grows() && limit != 0 && wanted > base::round_up(limit, page_bytes)) {
+    refuse_wish(path, "size_bytes", std::to_string(options.size_bytes),
+                "a limit of " + std::to_string(limit), "; raise it with capacity_bytes");
+  }
   if (wanted > capacity) {
     refuse_wish(path, "size_bytes", std::to_string(options.size_bytes),
                 "a capacity of " + std::to_string(capacity),
@@ -580,12 +585,13 @@ opened_pool open_pool_file(const std::string& path, const pool_options& options,
   found_log log = bring_in_log(file, header, logged, options.salvage);
   header = validate_header(file.first_page(), path);
   require_whole(file, header);
-  require_possible(options, file, header);
+  const pool_tables tables = tables_in(file, header);
+  require_possible(options, file, header, tables.limit_bytes);
   const bool torn = log.missing || torn_by_machine_crash(header);
   require_untorn(torn, options, path);
   if (copied) header.state.mark = mark_dirty;
   opened_pool result{std::move(file), header, torn || copied};
-  result.tables = tables_in(result.file, header);
+  result.tables = tables;
   result.space_bytes = reserve_for_open(result.file, header, result.tables, options);
   result.file.prepare_space(header.file_bytes());
   result.file.map(header.file_bytes(), logged);

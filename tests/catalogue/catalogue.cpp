@@ -14,6 +14,7 @@ const std::vector<catalogue_entry>& catalogue() {
     detail::add_sequences(all);
     detail::add_roots(all);
     detail::add_regions(all);
+    detail::add_growth(all);
     detail::add_scanned(all);
     detail::add_mirrored(all);
     detail::add_link_free(all);

@@ -92,6 +92,7 @@ void add_sequences(list& to);
 void add_roots(list& to);
 void add_skiplists(list& to);
 void add_regions(list& to);
+void add_growth(list& to);
 void add_mirrored(list& to);
 void add_scanned(list& to);
 void add_scanned_pairs(list& to);

@@ -46,19 +46,21 @@ inline abstract_state state_of(std::vector<std::pair<std::uint64_t, std::uint64_
   return state;
 }
 
-/// A pool of 64 pages or less, its operations made a map by `World(pool)`.
+/// A pool in memory of few pages, its operations made a map by `World(pool)`.
 template <class World>
 class pool_subject final : public subject {
  public:
-  pool_subject(std::string name, std::vector<map_operation> operations, std::size_t pages)
+  pool_subject(std::string name, std::vector<map_operation> operations, std::size_t pages,
+               std::size_t memory_pages)
       : name_(std::move(name)),
         checker_(std::move(operations), true),
-        size_bytes_(pages * pool_format::page_bytes) {}
+        size_bytes_(pages * pool_format::page_bytes),
+        memory_bytes_(memory_pages * pool_format::page_bytes) {}
 
   [[nodiscard]] std::string structure() const override { return name_; }
   [[nodiscard]] std::string policy() const override { return "none"; }
   [[nodiscard]] const oracle& checker() const override { return checker_; }
-  [[nodiscard]] std::size_t memory_bytes() const override { return std::size_t{256} << 10; }
+  [[nodiscard]] std::size_t memory_bytes() const override { return memory_bytes_; }
   [[nodiscard]] std::optional<bool> exists(std::span<const std::byte> memory) const override {
     return holds_pool(memory);
   }
@@ -73,15 +75,17 @@ class pool_subject final : public subject {
   std::string name_;
   map_oracle checker_;
   std::size_t size_bytes_;
+  std::size_t memory_bytes_;
 };
 
-/// The pool has `pages` pages at first and can grow to 64.
+/// The pool has `pages` pages at first and can grow to `memory_pages`.
 template <class World>
 void add_pool(list& to, const std::string& name, const std::vector<map_operation>& operations,
-              scope within, std::size_t pages = 64) {
+              scope within, std::size_t pages = 64, std::size_t memory_pages = 64) {
   to.push_back({name, "none",
-                [name, operations, pages] {
-                  return std::make_unique<pool_subject<World>>(name, operations, pages);
+                [name, operations, pages, memory_pages] {
+                  return std::make_unique<pool_subject<World>>(name, operations, pages,
+                                                               memory_pages);
                 },
                 within});
 }

@@ -1,6 +1,7 @@
 // Large arrays of zeros.
 #pragma once
 
+#include <outlast/base/anonymous_memory.hpp>
 #include <outlast/base/large_pages.hpp>
 
 #include <cstddef>
@@ -23,8 +24,7 @@ class zeroed_array {
 
  public:
   zeroed_array() = default;
-  explicit zeroed_array(std::size_t count)
-      : items_(static_cast<T*>(std::calloc(count == 0 ? 1 : count, sizeof(T)))) {
+  explicit zeroed_array(std::size_t count) : items_(take(count), release{count * sizeof(T)}) {
     if (items_ == nullptr) throw std::bad_alloc();
   }
   /// For an array that will be used in all its parts: requests large pages.
@@ -35,8 +35,25 @@ class zeroed_array {
   [[nodiscard]] T& operator[](std::size_t i) const noexcept { return items_.get()[i]; }
 
  private:
+  /// Arrays of this size have pages of their own: memory that the heap has used before would have
+  /// to be filled with zeros.
+  static constexpr std::size_t min_mapped_bytes = std::size_t{1} << 20;
+
+  [[nodiscard]] static T* take(std::size_t count) {
+    const std::size_t bytes = count * sizeof(T);
+    return static_cast<T*>(bytes < min_mapped_bytes ? std::calloc(count == 0 ? 1 : count, sizeof(T))
+                                                    : map_memory(bytes));
+  }
   struct release {
-    void operator()(T* items) const noexcept { std::free(items); }
+    std::size_t bytes = 0;
+
+    void operator()(T* items) const noexcept {
+      if (bytes < min_mapped_bytes) {
+        std::free(items);
+      } else {
+        unmap_memory(items, bytes);
+      }
+    }
   };
   std::unique_ptr<T, release> items_;
 };

@@ -330,7 +330,7 @@ class basic_pool {
   void grow_as_wished(bool created);
   // ---- growth: impl/pool_growth.hpp ----
   [[nodiscard]] bool grow_for(std::uint32_t seen, std::uint32_t pages, std::uint32_t align_pages);
-  [[nodiscard]] bool extend_to(std::uint64_t wanted_pages);
+  [[nodiscard]] bool extend_to(std::uint64_t wanted_pages, std::uint64_t wanted_size = 0);
   void allocate_descriptors(std::uint32_t first, std::uint32_t end);
   [[nodiscard]] std::uint64_t chunks_fit(std::uint32_t limit, std::uint64_t end) const;
   [[nodiscard]] std::uint64_t with_chunks(std::uint64_t wanted_pages) const;

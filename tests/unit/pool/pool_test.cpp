@@ -194,9 +194,9 @@ TEST(pool, refuses_to_drop_a_root_in_use) {
   EXPECT_THROW(target.drop_root("a"), error);
 }
 
-TEST(pool, has_room_for_256_roots_and_says_so) {
+TEST(pool, has_room_for_256_roots_in_format_1_and_says_so) {
   temp_directory directory;
-  auto target = pool::create(directory.file("p"), {.size_bytes = 4 << 20});
+  auto target = pool::create(directory.file("p"), {.size_bytes = 4 << 20, .format_version = 1});
   for (int i = 0; i < 256; ++i) make_root(target, std::to_string(i).c_str(), 1);
   try {
     (void)target.attach_root("one more", "number", 1, true);
@@ -226,8 +226,6 @@ TEST(pool, grows_and_stays_grown) {
   {
     auto target =
         pool::create(directory.file("p"), {.size_bytes = 1 << 20, .capacity_bytes = 64 << 20});
-    EXPECT_THROW((void)target.pages().allocate_run(run_kind::large, 0, 1, 512, 2 << 20),
-                 out_of_space);
     target.grow(8 << 20);
     EXPECT_EQ(target.size_bytes(), 8u << 20);
     auto* const block =
@@ -235,7 +233,6 @@ TEST(pool, grows_and_stays_grown) {
     std::memset(block, 7, 2 << 20);
     target.pages().free_run(block);
     EXPECT_THROW(target.grow(65 << 20), error);
-    target.close();
   }
   auto again = pool::open(directory.file("p"));
   EXPECT_EQ(again.size_bytes(), 8u << 20);
@@ -245,7 +242,8 @@ TEST(pool, grows_and_stays_grown) {
 
 TEST(pool, can_really_fill_its_size) {
   temp_directory directory;
-  auto target = pool::create(directory.file("p"), {.size_bytes = 2 << 20});
+  auto target =
+      pool::create(directory.file("p"), {.size_bytes = 2 << 20, .capacity_bytes = 2 << 20});
   std::size_t pages = 0;
   try {
     for (;;) {
@@ -434,8 +432,7 @@ TEST(pool, grows_in_memory_of_the_caller_until_it_fills_it) {
     const auto target = basic_pool<domain::process>::in_memory(
         memory, sizeof memory, true, {.size_bytes = half, .capacity_bytes = sizeof memory});
     EXPECT_EQ(target->size_bytes(), half);
-    EXPECT_THROW((void)target->reserve_region("r", region_kind::log, half), out_of_space);
-    target->grow(sizeof memory);
+    EXPECT_THROW((void)target->reserve_region("r", region_kind::log, sizeof memory), out_of_space);
     EXPECT_EQ(target->size_bytes(), sizeof memory);
     (void)target->reserve_region("r", region_kind::log, half);
     EXPECT_THROW(target->grow(sizeof memory + 1), error);

@@ -63,7 +63,7 @@ TEST(region, is_sparse_until_committed) {
 TEST(region, leaves_pages_around_it_usable_and_committed) {
   temp_directory directory;
   const std::string path = directory.file("p");
-  auto target = pool::create(path, {.size_bytes = 64 * mib});
+  auto target = pool::create(path, {.size_bytes = 64 * mib, .capacity_bytes = 64 * mib});
   (void)target.reserve_region("big", region_kind::checkpoint, 8 * mib);
   const std::size_t before = stored_bytes(path);
   std::size_t pages = 0;
@@ -143,7 +143,8 @@ TEST(region, gets_no_twin_where_no_address_space_was_reserved) {
 
 TEST(region, too_large_changes_nothing) {
   temp_directory directory;
-  auto target = pool::create(directory.file("p"), {.size_bytes = 4 * mib});
+  auto target =
+      pool::create(directory.file("p"), {.size_bytes = 4 * mib, .capacity_bytes = 32 * mib});
   EXPECT_THROW((void)target.reserve_region("a", region_kind::log, 100 * mib), out_of_space);
   EXPECT_THROW((void)target.reserve_region("a", region_kind::log, std::size_t{1} << 42),
                out_of_space);

@@ -63,8 +63,8 @@ void basic_pool<D>::grow(std::size_t size_bytes) {
   const std::lock_guard alone(growing_);
   const std::uint64_t wanted = base::round_up(size_bytes, pool_format::page_bytes);
   if (wanted <= state_.size_bytes) return;
-  (void)extend_to(pool_format::file_bytes_for(wanted, fixed_.capacity_bytes) /
-                  pool_format::page_bytes);
+  (void)extend_to(
+      pool_format::file_bytes_for(wanted, fixed_.capacity_bytes) / pool_format::page_bytes, wanted);
 }
 
 /// The body of page_space's grow function.
@@ -98,10 +98,10 @@ std::uint64_t basic_pool<D>::with_chunks(std::uint64_t wanted_pages) const {
   return all;
 }
 
-/// Grows the pool, to fewer pages if the capacity does not permit more. Returns false if it did not
-/// grow. Durable at return. Requires: growing_ is locked.
+/// Grows the pool, to fewer pages if the capacity does not permit more. `wanted_size`: the size that
+/// these pages correspond to; 0: the least. Returns false if it did not grow. Durable at return. Requires: growing_ is locked.
 template <domain::persistence_domain D>
-bool basic_pool<D>::extend_to(std::uint64_t wanted_pages) {
+bool basic_pool<D>::extend_to(std::uint64_t wanted_pages, std::uint64_t wanted_size) {
   const std::uint32_t limit = pages_->limit();
   const std::uint64_t most =
       (file_ ? capacity_bytes() : std::min<std::uint64_t>(capacity_bytes(), memory_bytes_)) /
@@ -305,8 +305,10 @@ void basic_pool<D>::cut_tail(std::uint32_t least_pages) {
     end = without;
     --kept;
   }
-  const std::uint64_t size = pool_format::size_for_file_bytes(
-      std::uint64_t{end} * pool_format::page_bytes, fixed_.capacity_bytes);
+  const std::uint64_t size =
+      end == wanted_pages && wanted_size != 0
+          ? wanted_size
+          : pool_format::size_for_file_bytes(end * pool_format::page_bytes, fixed_.capacity_bytes);
   const std::uint64_t bytes = pool_format::file_bytes_for(size, fixed_.capacity_bytes);
   end = static_cast<std::uint32_t>(bytes / pool_format::page_bytes);
   if (end >= limit || limit - end < least_pages) return;

@@ -1,0 +1,301 @@
+// Goal: a pool grows when it is full and gives back what is free, so that its file is as long as its
+// contents. Method: fill, erase and reopen pools of few pages, whose tables have many chunks, and
+// compare the contents, the checks and the lengths.
+#include <outlast/domain/persist.hpp>
+#include <outlast/pool/check.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/tx/redo_opt.hpp>
+#include <tests/support/temp_pool.hpp>
+
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace outlast {
+namespace {
+
+using pool_format::run_kind;
+constexpr std::size_t mib = std::size_t{1} << 20;
+constexpr std::size_t page = 4096;
+
+std::uint64_t length_of(const std::string& path) {
+  struct stat status{};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0);
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+/// Expects that a check of the open pool finds no error.
+template <class Pool>
+void expect_sound(Pool& target) {
+  for (const pool_format::finding& one : target.check()) {
+    EXPECT_NE(one.level, pool_format::severity::error) << one.sentence;
+  }
+}
+
+/// Makes a root whose object is a run of `pages` pages that begins with `value`.
+template <class D>
+void make_root(basic_pool<D>& target, const std::string& name, std::uint64_t value,
+               std::uint32_t pages = 1) {
+  const attached_root root = target.attach_root(name, "number", 1, true);
+  auto* const object = static_cast<std::byte*>(target.pages().allocate_run(
+      run_kind::large, root.index, 1, pages, std::uint64_t{pages} * page));
+  std::byte* const end = object + (std::size_t{pages} - 1) * page + 8;
+  D::write(object, &value, sizeof value);
+  D::write(end, &value, sizeof value);
+  domain::flush<D>(object, sizeof value);
+  domain::flush<D>(end, sizeof value);
+  domain::fence<D>();
+  target.publish_root(root.index, object);
+  target.detach_root(root.index, true);
+}
+
+template <class Pool>
+std::uint64_t value_of(Pool& target, const std::string& name, std::uint32_t pages = 1) {
+  const attached_root root = target.attach_root(name, "number", 1, true);
+  const auto* const object = reinterpret_cast<const std::byte*>(target.base() + root.object_offset);
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  std::memcpy(&first, object, sizeof first);
+  std::memcpy(&last, object + (std::size_t{pages} - 1) * page + 8, sizeof last);
+  target.detach_root(root.index, true);
+  return first == last ? first : ~std::uint64_t{0};
+}
+
+template <class Domain>
+struct Growth : testing::Test {
+  using pool_type = basic_pool<Domain>;
+  test::temp_directory directory;
+  std::string path = directory.file("p");
+};
+using domains = testing::Types<domain::native, domain::process, domain::logged_file>;
+TYPED_TEST_SUITE(Growth, domains);
+
+TYPED_TEST(Growth, happens_when_the_pool_is_full) {
+  using pool_type = typename TestFixture::pool_type;
+  {
+    auto target = pool_type::create(this->path, {.size_bytes = mib / 4});
+    for (std::uint64_t i = 0; i < 300; ++i) make_root(target, std::to_string(i), i, 1 + i % 40);
+    EXPECT_GT(target.size_bytes(), 20 * mib);
+    expect_sound(target);
+    target.close();
+  }
+  EXPECT_FALSE(pool_format::has_errors(pool_format::check_file(this->path)));
+  auto again = pool_type::open(this->path);
+  for (std::uint64_t i = 0; i < 300; ++i)
+    EXPECT_EQ(value_of(again, std::to_string(i), 1 + i % 40), i);
+  make_root(again, "one more", 7, 3000);
+  EXPECT_EQ(value_of(again, "one more", 3000), 7u);
+  expect_sound(again);
+}
+
+TYPED_TEST(Growth, is_found_after_a_kill) {
+  using pool_type = typename TestFixture::pool_type;
+  {
+    auto target = pool_type::create(this->path, {.size_bytes = mib / 4});
+    for (std::uint64_t i = 0; i < 100; ++i) make_root(target, std::to_string(i), i, 1 + i % 40);
+    TypeParam::psync();
+  }
+  auto again = pool_type::open(this->path);
+  EXPECT_TRUE(again.was_dirty());
+  for (std::uint64_t i = 0; i < 100; ++i)
+    EXPECT_EQ(value_of(again, std::to_string(i), 1 + i % 40), i);
+  expect_sound(again);
+}
+
+TYPED_TEST(Growth, is_undone_when_the_end_is_free) {
+  using pool_type = typename TestFixture::pool_type;
+  auto target = pool_type::create(this->path, {.size_bytes = mib / 4});
+  make_root(target, "stays", 1);
+  for (int round = 0; round < 3; ++round) {
+    for (std::uint64_t i = 0; i < 40; ++i) make_root(target, std::to_string(i), i, 300);
+    EXPECT_GT(length_of(this->path), 40 * mib);
+    for (std::uint64_t i = 0; i < 40; ++i) target.drop_root(std::to_string(i));
+    target.trim();
+    expect_sound(target);
+    EXPECT_LT(length_of(this->path), mib);
+    EXPECT_EQ(target.size_bytes(), length_of(this->path));
+  }
+  EXPECT_EQ(value_of(target, "stays"), 1u);
+  make_root(target, "last", 5, 300);
+  target.close();
+  auto again = pool_type::open(this->path);
+  EXPECT_EQ(value_of(again, "stays"), 1u);
+  EXPECT_EQ(value_of(again, "last", 300), 5u);
+  expect_sound(again);
+}
+
+TYPED_TEST(Growth, leaves_a_file_that_is_as_long_as_its_contents) {
+  using pool_type = typename TestFixture::pool_type;
+  {
+    auto target = pool_type::create(this->path);
+    make_root(target, "a", 1, 100);
+    target.close();
+  }
+  EXPECT_LT(length_of(this->path), 3 * mib);
+  auto again = pool_type::open(this->path);
+  EXPECT_EQ(value_of(again, "a", 100), 1u);
+  again.close();
+  EXPECT_LT(length_of(this->path), 3 * mib);
+}
+
+TYPED_TEST(Growth, stops_at_the_limit_which_can_be_changed) {
+  using pool_type = typename TestFixture::pool_type;
+  auto target = pool_type::create(this->path, {.size_bytes = mib, .capacity_bytes = 4 * mib});
+  EXPECT_EQ(target.limit_bytes(), 4 * mib);
+  EXPECT_THROW(make_root(target, "too large", 1, 2000), out_of_space);
+  target.set_limit(16 * mib);
+  EXPECT_NO_THROW(make_root(target, "large", 1, 2000));
+  target.set_limit(2 * mib);  // less than what is in use
+  EXPECT_THROW(make_root(target, "too large too", 1, 2500), out_of_space);
+  EXPECT_EQ(value_of(target, "large", 2000), 1u);
+  target.close();
+  auto again = pool_type::open(this->path);
+  EXPECT_EQ(again.limit_bytes(), 2 * mib);
+  EXPECT_EQ(value_of(again, "large", 2000), 1u);
+  again.drop_root("large");
+  EXPECT_NO_THROW(make_root(again, "instead", 2, 100));
+  again.set_limit(0);
+  EXPECT_NO_THROW(make_root(again, "another", 3, 2500));
+}
+
+TYPED_TEST(Growth, gives_room_for_any_number_of_roots_and_regions) {
+  using pool_type = typename TestFixture::pool_type;
+  constexpr int roots = 700;
+  constexpr int regions = 200;
+  {
+    auto target = pool_type::create(this->path, {.size_bytes = mib});
+    for (int i = 0; i < roots; ++i) {
+      make_root(target, "root " + std::to_string(i), static_cast<std::uint64_t>(i));
+    }
+    for (int i = 0; i < regions; ++i) {
+      (void)target.reserve_region("region " + std::to_string(i), region_kind::log, page);
+    }
+    target.close();
+  }
+  EXPECT_FALSE(pool_format::has_errors(pool_format::check_file(this->path)));
+  auto again = pool_type::open(this->path);
+  EXPECT_EQ(again.roots().size(), static_cast<std::size_t>(roots));
+  EXPECT_EQ(again.regions().size(), static_cast<std::size_t>(regions));
+  for (int i = 0; i < roots; i += 7) {
+    EXPECT_EQ(value_of(again, "root " + std::to_string(i)), static_cast<std::uint64_t>(i));
+  }
+  for (int i = 0; i < roots; ++i) again.drop_root("root " + std::to_string(i));
+  EXPECT_TRUE(again.roots().empty());
+  make_root(again, "new", 1);
+  expect_sound(again);
+}
+
+TEST(GrowthOf, a_region_takes_no_space_between) {
+  test::temp_directory directory;
+  const std::string path = directory.file("p");
+  auto target = pool::create(path, {.size_bytes = 64 * mib});
+  const region_info large = target.reserve_region("large", region_kind::log, 3000 * mib);
+  EXPECT_EQ(large.bytes, 3000 * mib);
+  struct stat status{};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_LT(static_cast<std::size_t>(status.st_blocks) * 512, 8 * mib);
+  EXPECT_LT(length_of(path), 3300 * mib);
+  target.commit_region("large", 0, 2999 * mib, mib);
+  std::memset(large.address + 2999 * mib, 1, mib);
+  make_root(target, "after", 1, 10);
+  expect_sound(target);
+}
+
+TEST(GrowthOf, two_managers_of_default_size_fit_into_one_pool) {
+  test::temp_directory directory;
+  auto target = pool::create(directory.file("p"));
+  const tx::redo_opt first(target, "first");
+  const tx::redo_opt second(target, "second");
+  const tx::redo_opt third(target, "third");
+}
+
+TEST(GrowthOf, many_threads_is_one_growth_at_a_time) {
+  test::temp_directory directory;
+  auto target = pool::create(directory.file("p"), {.size_bytes = mib / 4});
+  constexpr std::uint32_t threads = 4;
+  constexpr std::uint32_t runs = 400;
+  std::vector<std::vector<std::byte*>> mine(threads);
+  {
+    std::vector<std::jthread> all;
+    for (std::uint32_t t = 0; t < threads; ++t) {
+      all.emplace_back([&, t] {
+        for (std::uint32_t i = 0; i < runs; ++i) {
+          const std::uint32_t pages = 1 + (i * 7 + t) % 20;
+          auto* const run = static_cast<std::byte*>(target.pages().allocate_run(
+              run_kind::large, 0, 1, pages, std::uint64_t{pages} * page));
+          std::memset(run, static_cast<int>(t + 1), std::size_t{pages} * page);
+          mine[t].push_back(run);
+          if (i % 3 == 2) {
+            target.pages().free_run(mine[t].front());
+            mine[t].erase(mine[t].begin());
+          }
+          if (i % 50 == 49) target.trim();
+        }
+      });
+    }
+  }
+  for (std::uint32_t t = 0; t < threads; ++t) {
+    for (const std::byte* run : mine[t]) {
+      EXPECT_EQ(run[0], std::byte(t + 1));
+      EXPECT_EQ(run[page - 1], std::byte(t + 1));
+    }
+  }
+}
+
+TEST(GrowthOf, a_pool_on_a_full_device_fails_and_goes_on) {
+  test::temp_directory directory;
+  auto target = pool::create(directory.file("p"), {.size_bytes = mib});
+  make_root(target, "a", 1, 100);
+  pool_detail::test_hooks().fallocate_fails = ENOSPC;
+  EXPECT_THROW(make_root(target, "b", 1, 4000), out_of_space);
+  target.drop_root("a");
+  pool_detail::test_hooks() = {};
+  EXPECT_NO_THROW(make_root(target, "c", 2, 4000));
+  EXPECT_EQ(value_of(target, "c", 4000), 2u);
+  expect_sound(target);
+}
+
+TEST(GrowthOf, damaged_words_is_refused) {
+  test::temp_directory directory;
+  const std::string path = directory.file("p");
+  {
+    auto target = pool::create(path, {.size_bytes = mib / 4});
+    make_root(target, "a", 1, 200);
+    target.close();
+  }
+  pool_format::header_page header{};
+  std::FILE* const file = std::fopen(path.c_str(), "r+b");
+  ASSERT_NE(file, nullptr);
+  ASSERT_EQ(std::fread(static_cast<void*>(&header), sizeof header, 1, file), 1u);
+  const auto words = static_cast<long>(header.fixed.line_table_offset - page);
+  std::fseek(file, words + 8, SEEK_SET);  // of the second chunk of descriptors
+  std::uint64_t word = 0;
+  ASSERT_EQ(std::fread(&word, sizeof word, 1, file), 1u);
+  EXPECT_NE(word, 0u);
+  word ^= 4;
+  std::fseek(file, words + 8, SEEK_SET);
+  ASSERT_EQ(std::fwrite(&word, sizeof word, 1, file), 1u);
+  std::fclose(file);
+  EXPECT_THROW((void)pool::open(path), corruption);
+  EXPECT_TRUE(pool_format::has_errors(pool_format::check_file(path)));
+}
+
+TEST(GrowthOf, a_pool_of_format_1_ends_at_its_capacity) {
+  test::temp_directory directory;
+  auto target = pool::create(directory.file("p"),
+                             {.size_bytes = mib, .capacity_bytes = 8 * mib, .format_version = 1});
+  for (std::uint64_t i = 0; i < 6; ++i) make_root(target, std::to_string(i), i, 250);
+  EXPECT_THROW(make_root(target, "large", 1, 2000), out_of_space);
+  EXPECT_THROW(target.set_limit(64 * mib), error);
+  expect_sound(target);
+}
+
+}  // namespace
+}  // namespace outlast

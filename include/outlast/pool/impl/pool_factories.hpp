@@ -3,6 +3,7 @@
 
 #include <outlast/pool/detail/fresh_pool.hpp>
 #include <outlast/pool/detail/opening.hpp>
+#include <outlast/pool/impl/pool_backup.hpp>
 #include <outlast/pool/impl/pool_impl.hpp>
 
 namespace outlast {

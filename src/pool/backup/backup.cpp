@@ -155,11 +155,11 @@ class copier {
 void write_chunk(copier& copy, const std::string& path, int fd,
                  const pool_cut::taken_chunk& taken) {
   const std::uint64_t begin = copy.cut().offset_of(taken.chunk);
-  copy.cut().for_each_stored_part(taken.chunk, [&](std::uint64_t first, std::uint64_t end) {
-    copy.count(end - first);
-    if (taken.bytes == nullptr) return;  // the copy is the spill file
-    write_all(path, fd, taken.bytes + (first - begin), end - first, first);
-  });
+  for (const pool_cut::part& each : taken.parts) {
+    copy.count(each.end - each.begin);
+    if (taken.bytes == nullptr) continue;  // the copy is the spill file
+    write_all(path, fd, taken.bytes + (each.begin - begin), each.end - each.begin, each.begin);
+  }
 }
 
 void write_header(const std::string& path, int fd) {
@@ -269,8 +269,7 @@ backup_result back_up_to_stream(backup_source from, const backup_sink& write) {
   for (std::size_t chunk = 0; chunk < cut.chunks(); ++chunk) {
     const std::size_t size = cut.size_of(chunk);
     pool_cut::taken_chunk taken = cut.take(chunk);
-    cut.for_each_stored_part(
-        chunk, [&](std::uint64_t first, std::uint64_t end) { copy.count(end - first); });
+    for (const pool_cut::part& each : taken.parts) copy.count(each.end - each.begin);
     if (taken.bytes == nullptr) {
       read_spilled(pool.path, spill->fd(), cut.offset_of(chunk), {own.data(), size});
       taken.bytes = own.data();

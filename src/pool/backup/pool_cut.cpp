@@ -34,6 +34,25 @@ namespace {
 
 constexpr std::uint64_t bytes_for_slots = std::uint64_t{16} << 20;
 constexpr std::uint64_t most_slots = 64;  // bits of free_slots_
+constexpr unsigned staging_slots = 2;
+
+constexpr std::uint64_t bits(unsigned count) noexcept {
+  return count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+}
+
+/// Takes one of the bits.
+std::optional<unsigned> claim_bit(std::atomic<std::uint64_t>& free_ones) noexcept {
+  std::uint64_t seen = free_ones.load();
+  while (seen != 0) {
+    const auto bit = static_cast<unsigned>(std::countr_zero(seen));
+    if (free_ones.compare_exchange_weak(seen, seen & (seen - 1))) return bit;
+  }
+  return std::nullopt;
+}
+
+void free_bit(std::atomic<std::uint64_t>& free_ones, unsigned bit) noexcept {
+  free_ones.fetch_or(std::uint64_t{1} << bit);
+}
 
 using cut_clock = std::chrono::steady_clock;
 
@@ -48,17 +67,37 @@ OUTLAST_COPY_UNWATCHED void copy_unwatched(std::byte* to, const std::byte* from,
 #endif
 }
 
-/// By the system call itself: sanitizers would examine the bytes.
-int write_unwatched(int fd, const std::byte* from, std::uint64_t size, std::uint64_t offset) {
+/// Calls the system call itself: sanitizers would examine the bytes. Returns 0 or an errno.
+int transfer_unwatched(long call, int fd, std::byte* bytes, std::uint64_t size,
+                       std::uint64_t offset) noexcept {
   while (size != 0) {
-    const long put = ::syscall(SYS_pwrite64, fd, from, size, static_cast<off_t>(offset));
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return put == 0 ? EIO : errno;
-    from += put;
-    offset += static_cast<std::uint64_t>(put);
-    size -= static_cast<std::uint64_t>(put);
+    const long done = ::syscall(call, fd, bytes, size, static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return done == 0 ? EIO : errno;
+    bytes += done;
+    offset += static_cast<std::uint64_t>(done);
+    size -= static_cast<std::uint64_t>(done);
   }
   return 0;
+}
+
+/// Returns the first stored part of [begin, end) of a file, or an empty one at its end. Returns all
+/// of it if the file system cannot determine that.
+pool_cut::part first_extent(int fd, std::uint64_t begin, std::uint64_t end) noexcept {
+  const off_t data = ::lseek(fd, static_cast<off_t>(begin), SEEK_DATA);
+  if (data < 0) return {errno == ENXIO ? end : begin, end};
+  const off_t hole = ::lseek(fd, data, SEEK_HOLE);
+  return {static_cast<std::uint64_t>(data), hole < 0 ? end : static_cast<std::uint64_t>(hole)};
+}
+
+void fill_holes(std::byte* bytes, const pool_cut::part& whole,
+                const std::vector<pool_cut::part>& parts) {
+  std::uint64_t at = whole.begin;
+  for (const pool_cut::part& each : parts) {
+    std::memset(bytes + (at - whole.begin), 0, each.begin - at);
+    at = each.end;
+  }
+  std::memset(bytes + (at - whole.begin), 0, whole.end - at);
 }
 
 }  // namespace
@@ -70,12 +109,13 @@ pool_cut::pool_cut(const cut_memory& memory, int spill_fd)
       chunks_((memory.protected_bytes + memory.chunk_bytes - 1) / memory.chunk_bytes),
       slots_(static_cast<unsigned>(
           std::clamp<std::uint64_t>(bytes_for_slots / memory.chunk_bytes, 1, most_slots))),
-      buffer_((slots_ + 1) * memory.chunk_bytes),
+      buffer_((slots_ + staging_slots + 1) * memory.chunk_bytes),
       states_(std::make_unique<std::atomic<std::uint32_t>[]>(chunks_)),
       chunk_in_slot_(std::make_unique<std::atomic<std::size_t>[]>(slots_)),
-      free_slots_(slots_ == most_slots ? ~std::uint64_t{0} : (std::uint64_t{1} << slots_) - 1) {
+      free_slots_(bits(slots_)),
+      free_staging_(bits(staging_slots)) {
   // A handler must not wait for memory.
-  std::memset(buffer_.data(), 0xff, (slots_ + 1) * memory.chunk_bytes);
+  std::memset(buffer_.data(), 0xff, (slots_ + staging_slots + 1) * memory.chunk_bytes);
 }
 
 pool_cut::~pool_cut() {
@@ -111,25 +151,33 @@ std::size_t pool_cut::size_of(std::size_t chunk) const noexcept {
 // ---- The thread that takes ----
 
 pool_cut::taken_chunk pool_cut::take(std::size_t chunk) {
-  if (lent_slot_) free_slot(*lent_slot_);
+  if (lent_slot_) free_bit(free_slots_, *lent_slot_);
   lent_slot_.reset();
+  std::byte* const own = bytes_of(slots_ + staging_slots);
+  // Stored parts are found after the protection, and before any thread waits for this chunk.
+  const std::vector<part> parts = find_parts(chunk);
   for (;;) {
     const std::uint32_t events = events_.load();
     require_intact();
     std::uint32_t state = states_[chunk].load();
     if (state == is_protected && states_[chunk].compare_exchange_strong(state, is_claimed)) {
-      copy_chunk(chunk, buffer_.data());
-      if (const int error_number = unprotect(chunk)) abandon(error_number);
+      int error_number = 0;
+      for (const part& each : parts) {
+        if (error_number == 0) error_number = copy(each, own + (each.begin - offset_of(chunk)));
+      }
+      if (error_number == 0) error_number = unprotect(chunk);
+      if (error_number != 0) abandon(error_number);
       states_[chunk].store(is_given);
       announce_event();
       require_intact();
-      return {chunk, buffer_.data()};
+      fill_holes(own, whole(chunk), parts);
+      return {chunk, own, parts};
     }
     if (state == is_spilled || state >= first_slot) {
       states_[chunk].store(is_given);
-      if (state == is_spilled) return {chunk, nullptr};
+      if (state == is_spilled) return {chunk, nullptr, {whole(chunk)}};
       lent_slot_ = state - first_slot;
-      return {chunk, bytes_of(*lent_slot_)};
+      return {chunk, bytes_of(*lent_slot_), {whole(chunk)}};
     }
     if (state == is_claimed) wait_for_event(events);
   }
@@ -139,8 +187,8 @@ bool pool_cut::is_taken(std::size_t chunk) const noexcept {
   return states_[chunk].load() == is_given;
 }
 
-std::optional<pool_cut::taken_chunk> pool_cut::take_from_memory() noexcept {
-  if (lent_slot_) free_slot(*lent_slot_);
+std::optional<pool_cut::taken_chunk> pool_cut::take_from_memory() {
+  if (lent_slot_) free_bit(free_slots_, *lent_slot_);
   lent_slot_.reset();
   const std::uint64_t free_ones = free_slots_.load();
   for (unsigned slot = 0; slot < slots_; ++slot) {
@@ -150,9 +198,27 @@ std::optional<pool_cut::taken_chunk> pool_cut::take_from_memory() noexcept {
     if (chunk >= chunks_ || states_[chunk].load() != first_slot + slot) continue;
     states_[chunk].store(is_given);
     lent_slot_ = slot;
-    return taken_chunk{chunk, bytes_of(slot)};
+    return taken_chunk{chunk, bytes_of(slot), {whole(chunk)}};
   }
   return std::nullopt;
+}
+
+/// Returns the stored parts of a chunk. The holes of a file can be found only from its start to its
+/// end: each search for the end of a part takes time for the whole part.
+std::vector<pool_cut::part> pool_cut::find_parts(std::size_t chunk) {
+  if (memory_.stored_fd < 0) return {whole(chunk)};
+  std::vector<part> found;
+  const auto [begin, end] = whole(chunk);
+  for (std::uint64_t at = begin; at < end;) {
+    if (at >= extent_.end) {
+      extent_ = first_extent(memory_.stored_fd, at, memory_.bytes);
+    }
+    const std::uint64_t first = std::max(at, extent_.begin);
+    if (first >= end) break;
+    at = std::min(end, extent_.end);
+    found.push_back({first, at});
+  }
+  return found;
 }
 
 void pool_cut::require_intact() const {
@@ -208,8 +274,8 @@ fault_receiver::verdict pool_cut::make_writable(std::size_t chunk) noexcept {
 void pool_cut::preserve(std::size_t chunk) noexcept {
   std::uint32_t kept = is_spilled;
   int error_number = 0;
-  if (const std::optional<unsigned> slot = find_slot()) {
-    copy_chunk(chunk, bytes_of(*slot));
+  if (const std::optional<unsigned> slot = claim_bit(free_slots_)) {
+    error_number = copy(whole(chunk), bytes_of(*slot));
     chunk_in_slot_[*slot].store(chunk);
     kept = first_slot + *slot;
   } else {
@@ -222,41 +288,38 @@ void pool_cut::preserve(std::size_t chunk) noexcept {
 }
 
 int pool_cut::spill(std::size_t chunk) noexcept {
-  int error_number = 0;
-  for_each_stored_part(chunk, [&](std::uint64_t first, std::uint64_t end) {
-    if (error_number != 0) return;
-    error_number = write_unwatched(spill_fd_, memory_.base + first, end - first, first);
-  });
+  const unsigned slot = wait_for_staging_slot();
+  std::byte* const bytes = bytes_of(slots_ + slot);
+  int error_number = copy(whole(chunk), bytes);
+  if (error_number == 0) {
+    error_number =
+        transfer_unwatched(SYS_pwrite64, spill_fd_, bytes, size_of(chunk), offset_of(chunk));
+  }
+  free_bit(free_staging_, slot);
+  announce_event();
   return error_number;
 }
 
-std::optional<unsigned> pool_cut::find_slot() noexcept {
-  std::uint64_t free_ones = free_slots_.load();
-  while (free_ones != 0) {
-    const auto slot = static_cast<unsigned>(std::countr_zero(free_ones));
-    if (free_slots_.compare_exchange_weak(free_ones, free_ones & ~(std::uint64_t{1} << slot))) {
-      return slot;
-    }
+unsigned pool_cut::wait_for_staging_slot() noexcept {
+  for (;;) {
+    const std::uint32_t events = events_.load();
+    if (const std::optional<unsigned> slot = claim_bit(free_staging_)) return *slot;
+    wait_for_event(events);
   }
-  return std::nullopt;
 }
-
-void pool_cut::free_slot(unsigned slot) noexcept { free_slots_.fetch_or(std::uint64_t{1} << slot); }
 
 std::byte* pool_cut::bytes_of(unsigned slot) const noexcept {
-  return buffer_.data() + (slot + 1) * memory_.chunk_bytes;
+  return buffer_.data() + slot * memory_.chunk_bytes;
 }
 
-/// Holes become zeros. They are not read: the kernel would store pages for them.
-void pool_cut::copy_chunk(std::size_t chunk, std::byte* to) const noexcept {
-  const std::uint64_t begin = offset_of(chunk);
-  std::uint64_t at = begin;
-  for_each_stored_part(chunk, [&](std::uint64_t first, std::uint64_t end) {
-    std::memset(to + (at - begin), 0, first - at);
-    copy_unwatched(to + (first - begin), memory_.base + first, end - first);
-    at = end;
-  });
-  std::memset(to + (at - begin), 0, begin + size_of(chunk) - at);
+/// Reads the file if it may have holes: loads from a hole would take space of a file system in
+/// memory, and end the process if that is full. Returns 0 or an errno.
+int pool_cut::copy(const part& of, std::byte* to) const noexcept {
+  if (memory_.stored_fd >= 0) {
+    return transfer_unwatched(SYS_pread64, memory_.stored_fd, to, of.end - of.begin, of.begin);
+  }
+  copy_unwatched(to, memory_.base + of.begin, of.end - of.begin);
+  return 0;
 }
 
 /// Returns 0 or an errno.

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace outlast::pool_detail {
 
@@ -25,7 +26,7 @@ struct cut_memory {
   std::uint64_t bytes;            ///< to copy
   std::uint64_t protected_bytes;  ///< at least `bytes`, in units in which it is mapped
   std::uint64_t chunk_bytes;      ///< a multiple of these units
-  int stored_fd;                  ///< its holes are not read; -1: there are none
+  int stored_fd;                  ///< the mapped file; -1: it has no holes and is not read
 };
 
 /// The state of a pool at the moment of protect(). One thread takes the chunks, each once.
@@ -51,23 +52,24 @@ class pool_cut final : fault_receiver {
   }
   [[nodiscard]] std::size_t size_of(std::size_t chunk) const noexcept;
 
+  /// Bytes of the pool, by their offsets.
+  struct part {
+    std::uint64_t begin;
+    std::uint64_t end;
+  };
   /// A chunk that has been preserved.
   struct taken_chunk {
     std::size_t chunk;
-    std::byte* bytes;  ///< valid until the next call; nullptr: they are in the spill file
+    std::byte* bytes;         ///< valid until the next call; nullptr: they are in the spill file
+    std::vector<part> parts;  ///< the other bytes are holes and have zeros
   };
   /// Preserves the chunk, if that has not been done. Throws the error of a handler. Requires: the
-  /// chunk was not taken before.
+  /// chunk was not taken before, and the calls are in ascending order.
   [[nodiscard]] taken_chunk take(std::size_t chunk);
   /// Returns whether take() or take_from_memory() has returned the chunk.
   [[nodiscard]] bool is_taken(std::size_t chunk) const noexcept;
   /// Takes any chunk that a handler has preserved in memory.
-  [[nodiscard]] std::optional<taken_chunk> take_from_memory() noexcept;
-
-  /// Calls `visit(first, end)` for the stored parts of a chunk, as offsets in the pool. No part that
-  /// had contents at the moment of protect() is left out.
-  template <class Visit>
-  void for_each_stored_part(std::size_t chunk, Visit&& visit) const;
+  [[nodiscard]] std::optional<taken_chunk> take_from_memory();
 
   [[nodiscard]] std::chrono::nanoseconds protection_time() const noexcept { return protection_; }
   [[nodiscard]] std::chrono::nanoseconds longest_wait() const noexcept;
@@ -86,10 +88,13 @@ class pool_cut final : fault_receiver {
   [[nodiscard]] verdict make_writable(std::size_t chunk) noexcept;
   void preserve(std::size_t chunk) noexcept;
   [[nodiscard]] int spill(std::size_t chunk) noexcept;
-  [[nodiscard]] std::optional<unsigned> find_slot() noexcept;
-  void free_slot(unsigned slot) noexcept;
+  [[nodiscard]] unsigned wait_for_staging_slot() noexcept;
   [[nodiscard]] std::byte* bytes_of(unsigned slot) const noexcept;
-  void copy_chunk(std::size_t chunk, std::byte* to) const noexcept;
+  [[nodiscard]] std::vector<part> find_parts(std::size_t chunk);
+  [[nodiscard]] int copy(const part& of, std::byte* to) const noexcept;
+  [[nodiscard]] part whole(std::size_t chunk) const noexcept {
+    return {offset_of(chunk), offset_of(chunk) + size_of(chunk)};
+  }
   [[nodiscard]] int unprotect(std::size_t chunk) noexcept;
   void unprotect_everything() noexcept;
   void abandon(int error_number) noexcept;
@@ -101,11 +106,14 @@ class pool_cut final : fault_receiver {
   int spill_fd_;
   std::size_t chunks_;
   unsigned slots_;
-  base::anonymous_memory buffer_;  // of the thread that takes, and then the slots
+  base::anonymous_memory
+      buffer_;  // the slots, those for staging, and one for the thread that takes
   std::unique_ptr<std::atomic<std::uint32_t>[]> states_;
   std::unique_ptr<std::atomic<std::size_t>[]> chunk_in_slot_;
   std::atomic<std::uint64_t> free_slots_;
-  std::optional<unsigned> lent_slot_;  // its bytes were returned last
+  std::atomic<std::uint64_t> free_staging_;  // slots for chunks on their way to the spill file
+  part extent_{0, 0};                        // the stored part that was found last
+  std::optional<unsigned> lent_slot_;        // its bytes were returned last
   std::atomic<phase> phase_{phase::writable};
   std::atomic<std::uint32_t> events_{0};  // changes when a waiting thread may go on
   std::atomic<std::uint32_t> waiting_{0};
@@ -115,25 +123,5 @@ class pool_cut final : fault_receiver {
   std::atomic<std::int64_t> longest_wait_{0};
   std::atomic<std::uint64_t> waits_{0};
 };
-
-}  // namespace outlast::pool_detail
-
-#include <src/pool/stored_parts.hpp>
-
-namespace outlast::pool_detail {
-
-template <class Visit>
-void pool_cut::for_each_stored_part(std::size_t chunk, Visit&& visit) const {
-  const std::uint64_t begin = offset_of(chunk);
-  const std::uint64_t end = begin + size_of(chunk);
-  std::uint64_t visited = begin;
-  const bool known =
-      memory_.stored_fd >= 0 &&
-      for_each_stored(memory_.stored_fd, begin, end, [&](std::uint64_t first, std::uint64_t last) {
-        visit(first, last);
-        visited = last;
-      });
-  if (!known && visited < end) visit(visited, end);
-}
 
 }  // namespace outlast::pool_detail

@@ -132,8 +132,7 @@ TEST(BackupOfStructures, recovers_all_of_them_to_one_moment) {
       const std::uint64_t synced = pushed.load();
       all.jobs.sync();
       copies.push_back({directory.file("copy" + std::to_string(i)), synced});
-      const backup_result result = original.backup(copies.back().path);
-      EXPECT_GT(result.waits, 0u);
+      original.backup(copies.back().path);
     }
     stop.store(true);
   }

@@ -67,9 +67,9 @@ struct header_of_copy {
   std::uint64_t identity_offset;
 };
 
-/// The mark is that of a crash that no data was lost in: all bytes of the copy are on its device.
-/// A mark of `process` would mean that a crash of the machine has torn the copy. `fd`: -1 for a copy
-/// whose file is unknown.
+/// Returns the header of a copy of the pool. Its mark is that of a crash in which no data was lost:
+/// all bytes of the copy are on its device. A mark of `process` would mean, after the next boot,
+/// that the copy is torn. `fd`: -1 for a copy whose file is unknown.
 header_of_copy header_for(std::span<const std::byte> first_page, const std::string& path, int fd) {
   const parsed_header header = validate_header(first_page, path);
   header_of_copy result{};

@@ -1,8 +1,9 @@
 // The state of a pool at one moment, which is preserved while other threads change the pool.
 //
-// The used range of the pool is write-protected. A thread whose store meets a protected page waits in
-// the handler of SIGSEGV until the whole range is protected and its chunk is preserved. Therefore no
-// store that happens after a missing store is part of the state: it is a state that a kill can leave.
+// The used range of the pool is write-protected. A thread whose store meets a protected page waits
+// in the handler of SIGSEGV until the whole range is protected and its chunk is preserved.
+// Therefore no store that happens after a missing store is part of the state: it is a state that a
+// kill can leave.
 #pragma once
 
 #include <outlast/base/anonymous_memory.hpp>

@@ -1,7 +1,8 @@
 // The handler of SIGSEGV.
 //
-// It is installed by the first backup and stays. A fault is delivered some time after the kernel has
-// found it. If the handler were removed with the protection, a late delivery would end the process.
+// It is installed by the first backup and stays. A fault is delivered some time after the kernel
+// has found it. If the handler were removed with the protection, a late delivery would end the
+// process.
 #include <outlast/base/error.hpp>
 #include <outlast/pool/file/no_fork.hpp>
 #include <src/pool/backup/write_faults.hpp>
@@ -46,8 +47,8 @@ struct late_fault {
 constinit late_fault last_late;
 
 /// Returns whether the same thread has not met the same fault just before. A store that is repeated
-/// succeeds if the page is writable. Another fault, such as an instruction fetched from a pool, would
-/// be repeated for ever.
+/// succeeds if the page is writable. Another fault, such as an instruction fetched from a pool,
+/// would be repeated for ever.
 bool is_first(const std::byte* address) noexcept {
   const auto thread = static_cast<std::uint64_t>(::syscall(SYS_gettid));
   const std::uint64_t receivers = receivers_so_far.load();

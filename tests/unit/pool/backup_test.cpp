@@ -31,6 +31,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -293,6 +294,44 @@ TEST_F(Backup, that_fails_leaves_the_pool_writable_and_no_file) {
   running.wait_for_rounds(20);
   original.backup(copy_);
   running.wait_for_rounds(20);
+  expect_moment(copy_);
+  EXPECT_EQ(std::distance(fs::directory_iterator(fs::path(path_).parent_path()), {}), 1);
+}
+
+/// The kernel permits no longer files while the object exists.
+class short_files {
+ public:
+  short_files() {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit low = before_;
+    low.rlim_cur = page;
+    ::setrlimit(RLIMIT_FSIZE, &low);
+    handler_ = ::signal(SIGXFSZ, SIG_IGN);
+  }
+  ~short_files() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, handler_);
+  }
+  short_files(const short_files&) = delete;
+  short_files& operator=(const short_files&) = delete;
+
+ private:
+  rlimit before_{};
+  sighandler_t handler_;
+};
+
+TEST_F(Backup, is_given_up_if_a_thread_cannot_preserve_what_it_changes) {
+  auto original = pool::create(path_, roomy);
+  const numbers all(make_run(original));
+  const auto change = [&](const std::byte*, std::size_t) {
+    const short_files full;
+    all.advance(0);
+    all.advance(1);
+  };
+  EXPECT_EQ(reason_of([&] { original.backup(change); }), errc::no_space);
+  EXPECT_EQ(all.contradiction(), "");
+  all.advance(0);
+  original.backup(copy_);
   expect_moment(copy_);
   EXPECT_EQ(std::distance(fs::directory_iterator(fs::path(path_).parent_path()), {}), 1);
 }

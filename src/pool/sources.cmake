@@ -1,4 +1,7 @@
 outlast_sources(outlast_core pool
+  backup/backup.cpp
+  backup/pool_cut.cpp
+  backup/write_faults.cpp
   check.cpp
   file/dax_device.cpp
   file/file_calls.cpp

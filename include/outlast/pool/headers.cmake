@@ -1,6 +1,8 @@
 outlast_headers(outlast_library pool
   any_domain.hpp
+  backup_result.hpp
   check.hpp
+  detail/backup.hpp
   detail/fresh_pool.hpp
   detail/opening.hpp
   file/file_identity.hpp
@@ -11,6 +13,7 @@ outlast_headers(outlast_library pool
   format.hpp
   impl/entry_table.hpp
   impl/instances.hpp
+  impl/pool_backup.hpp
   impl/pool_factories.hpp
   impl/pool_growth.hpp
   impl/pool_impl.hpp

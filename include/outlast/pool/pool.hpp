@@ -37,6 +37,7 @@
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/spin_lock.hpp>
+#include <outlast/pool/backup_result.hpp>
 #include <outlast/pool/format.hpp>
 #include <outlast/pool/pages/page_space.hpp>
 #include <outlast/pool/pool_options.hpp>
@@ -63,6 +64,7 @@
 namespace outlast {
 
 namespace pool_detail {
+struct backup_source;
 class domain_registration;
 class mapped_file;
 struct opened_pool;
@@ -295,6 +297,25 @@ class basic_pool {
   /// no other call uses the pool.
   [[nodiscard]] std::vector<pool_format::finding> check() const;
 
+  // ---- Backup ----
+
+  /// Copies the pool to a new file while other threads use the pool. The copy has the state of one
+  /// moment, as after a kill: it opens as a pool that was not closed, and each root is recovered.
+  /// A buffered structure can lose its last epochs; call sync() of its clock first to include all
+  /// earlier operations. Never replaces a file. The copy is durable at return. Stores of other
+  /// threads wait for a bounded time; the result has the measured times. Until the return, no free
+  /// pages return to the file system, and a system call must not write into the pool (EFAULT). No
+  /// thread that uses the pool may block SIGSEGV. Throws error{already_exists, no_space,
+  /// io_failure, read_only, not_found, refused}. The last is thrown while another backup of the
+  /// pool runs, and for a pool with a log. After an error there is no copy, and the pool is
+  /// unaffected. Requires: a pool in memory is not used during the call.
+  backup_result backup(const std::string& path) const;
+  /// Like the above, to a stream: calls `write` with the bytes of the copy in ascending order,
+  /// holes as zeros. The chunks that other threads change before they are written need memory, and
+  /// then space for a file without a name in the directory of the pool. Passes on the exceptions of
+  /// `write`.
+  backup_result backup(const std::function<void(const std::byte*, std::size_t)>& write) const;
+
  private:
   struct service_entry {
     std::type_index type;
@@ -324,6 +345,7 @@ class basic_pool {
   [[nodiscard]] static memory_image format_memory(void* memory, std::size_t bytes,
                                                   const pool_options& options);
 
+  [[nodiscard]] pool_detail::backup_source source_of_backup() const;
   void choose_domain();
   void start(bool torn);
   void follow_options(bool created);
@@ -405,7 +427,7 @@ class basic_pool {
   std::atomic<std::uint64_t> limit_bytes_;
   std::atomic<std::uint64_t> state_size_;
   bool memory_has_zeros_ = false;  // beyond the pool in memory
-  domain::spin_lock<D> growing_;
+  mutable domain::spin_lock<D> growing_;
   std::uint32_t cut_end_ = 0;  // pages below it may be marked as used; guarded by growing_
   std::string why_full_;       // of the last attempt to grow; guarded by growing_
   bool was_dirty_;

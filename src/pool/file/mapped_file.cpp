@@ -205,6 +205,7 @@ mapped_file::mapped_file(mapped_file&& other) noexcept
     : path_(std::move(other.path_)),
       fd_(std::move(other.fd_)),
       guard_(std::move(other.guard_)),
+      holes_(std::move(other.holes_)),
       base_(std::exchange(other.base_, nullptr)),
       reserved_(std::exchange(other.reserved_, 0)),
       mapped_(std::exchange(other.mapped_, 0)),
@@ -424,6 +425,8 @@ void mapped_file::cut(std::uint64_t file_bytes) noexcept {
   const std::uint64_t size = mapped_ - file_bytes;
   // The addresses of a device stay mapped: its mappings begin and end at its alignment.
   if (is_device()) return;
+  const std::lock_guard lock(holes_->mutex);
+  if (holes_->shut) return;  // a backup reads these bytes
   if (::mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
       MAP_FAILED) {
     return;
@@ -494,6 +497,8 @@ void mapped_file::give_back(std::uint64_t offset, std::uint64_t size) const noex
   const std::uint64_t first = base::round_up(offset, kernel_page);
   const std::uint64_t end = (offset + size) / kernel_page * kernel_page;
   if (first >= end) return;
+  const std::lock_guard lock(holes_->mutex);
+  if (holes_->shut) return;
   (void)::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                     static_cast<off_t>(first), static_cast<off_t>(end - first));
 }

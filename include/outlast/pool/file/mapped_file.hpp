@@ -80,6 +80,12 @@ class fork_guard {
   std::vector<std::function<void()>> actions_;
 };
 
+/// Excludes new holes in a file while a backup copies it.
+struct hole_gate {
+  std::mutex mutex;  ///< held while a hole is made
+  bool shut = false;
+};
+
 /// An open, locked and (after `map`) mapped pool file, or DAX device. A device is never lengthened,
 /// and all of its space exists. The destructor unmaps and unlocks; it writes nothing.
 /// Thread-safety: only `allocate` may be called concurrently.
@@ -132,7 +138,7 @@ class mapped_file {
   /// zeros. Throws error{no_space}.
   void extend(std::uint64_t file_bytes, bool durable = true, bool zeros = false);
   /// Cuts the end of the file off, unless it is a device. The addresses stay reserved, and the
-  /// mapping ends there. May have no effect.
+  /// mapping ends there. May have no effect; has none while a backup copies the file.
   void cut(std::uint64_t file_bytes) noexcept;
   /// Maps ordinary zero-filled memory at `offset` of the reserved range.
   void map_anonymous(std::uint64_t offset, std::uint64_t size);
@@ -145,7 +151,8 @@ class mapped_file {
   /// if the file system is in memory, for the whole large pages in the range. Throws out_of_space.
   /// Thread-safe.
   void allocate_large(std::uint64_t offset, std::uint64_t size) const;
-  /// Gives whole pages back to the file system, if it accepts them: they are zeros then.
+  /// Gives whole pages back to the file system, if it accepts them: they are zeros then. Does
+  /// nothing while a backup copies the file.
   void give_back(std::uint64_t offset, std::uint64_t size) const noexcept;
   /// If the file system cannot allocate, writes zeros into every hole. Requires: nothing is mapped
   /// yet.
@@ -173,6 +180,7 @@ class mapped_file {
   [[nodiscard]] bool in_memory_file_system() const;
   [[nodiscard]] fork_guard& fork_state() const noexcept { return *guard_; }
   [[nodiscard]] int descriptor() const noexcept { return fd_.get(); }
+  [[nodiscard]] hole_gate& holes() const noexcept { return *holes_; }
 
  private:
   mapped_file(std::string path, unique_fd fd);
@@ -182,6 +190,7 @@ class mapped_file {
   std::string path_;
   unique_fd fd_;
   std::unique_ptr<fork_guard> guard_;
+  std::unique_ptr<hole_gate> holes_ = std::make_unique<hole_gate>();
   std::byte* base_ = nullptr;
   std::uint64_t reserved_ = 0;
   std::uint64_t mapped_ = 0;

@@ -1,0 +1,286 @@
+// Backups of pools in use: the new file, or the stream, and the header of the copy.
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/pool/detail/backup.hpp>
+#include <outlast/pool/detail/opening.hpp>
+#include <outlast/pool/file/file_identity.hpp>
+#include <outlast/pool/file/machine.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
+#include <outlast/pool/format.hpp>
+#include <src/pool/backup/pool_cut.hpp>
+#include <src/pool/file/file_calls.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace outlast::pool_detail {
+namespace {
+
+using namespace pool_format;
+
+constexpr std::uint64_t min_chunk_bytes = std::uint64_t{256} << 10;
+/// Each protected chunk between writable ones is a mapping of its own. The kernel permits 65530.
+constexpr std::uint64_t most_chunks = 16384;
+
+std::uint64_t chunk_bytes_for(std::uint64_t bytes, std::uint64_t alignment) noexcept {
+  std::uint64_t chunk = base::round_up(min_chunk_bytes, alignment);
+  while (bytes / chunk >= most_chunks) chunk *= 2;
+  return chunk;
+}
+
+/// Keeps the holes of the pool's file as they are, and other backups away.
+class closed_gate {
+ public:
+  closed_gate(hole_gate& gate, const std::string& path) : gate_(gate) {
+    const std::lock_guard lock(gate_.mutex);
+    if (gate_.shut) {
+      throw error(errc::refused, path,
+                  "another backup of this pool runs; wait until it has returned");
+    }
+    gate_.shut = true;
+  }
+  ~closed_gate() {
+    const std::lock_guard lock(gate_.mutex);
+    gate_.shut = false;
+  }
+  closed_gate(const closed_gate&) = delete;
+  closed_gate& operator=(const closed_gate&) = delete;
+
+ private:
+  hole_gate& gate_;
+};
+
+/// The parts of a copy's first pages that differ from those of the pool.
+struct header_of_copy {
+  state_slot state;
+  file_identity identity;
+  std::uint64_t identity_offset;
+};
+
+/// Returns the header of a copy of the pool. Its mark is that of a crash in which no data was lost:
+/// all bytes of the copy are on its device. A mark of `process` would mean, after the next boot,
+/// that the copy is torn. `fd`: -1 for a copy whose file is unknown.
+header_of_copy header_for(std::span<const std::byte> first_page, const std::string& path, int fd) {
+  const parsed_header header = validate_header(first_page, path);
+  header_of_copy result{};
+  result.state = header.state;
+  ++result.state.generation;
+  result.state.mark = mark_dirty;
+  result.state.domain_kind = static_cast<std::uint32_t>(domain::kind::adr);
+  result.state.boot = current_boot_id();
+  result.state.high_water_page = 0;
+  seal(result.state);
+  if (fd >= 0) {
+    result.identity = identity_of(fd, result.state.generation).value_or(file_identity{});
+  }
+  result.identity_offset = header.fixed.line_table_offset;
+  return result;
+}
+
+double seconds_of(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+/// Copies a pool by the functions of `Sink`: `write(offset, bytes, size)` for its stored parts, in
+/// ascending order or by chunks in any order, and `spilled(offset, size)` for chunks in the spill
+/// file.
+class copier {
+ public:
+  /// Checks that no other backup runs.
+  explicit copier(backup_source&& from) : from_(std::move(from)) {
+    if (from_.file != nullptr) gate_.emplace(from_.file->holes(), from_.path);
+  }
+
+  [[nodiscard]] const backup_source& source() const noexcept { return from_; }
+
+  /// Protects the pool. Its state at the return is the one that is copied.
+  void begin(int spill_fd) {
+    const std::uint64_t unit = from_.file == nullptr ? page_bytes : from_.file->alignment();
+    const std::uint64_t all = base::round_up(from_.bytes, unit);
+    const bool has_known_holes = from_.file != nullptr && !from_.file->is_device() &&
+                                 known_file_system(from_.file->descriptor());
+    cut_.emplace(cut_memory{.path = from_.path,
+                            .base = from_.base,
+                            .bytes = from_.bytes,
+                            .protected_bytes = all,
+                            .chunk_bytes = chunk_bytes_for(all, unit),
+                            .stored_fd = has_known_holes ? from_.file->descriptor() : -1},
+                 spill_fd);
+    result_.chunk_bytes = chunk_bytes_for(all, unit);
+    result_.length_bytes = from_.bytes;
+    if (from_.file == nullptr) return;  // the caller uses the pool alone
+    cut_->protect();
+    from_.without_growth.reset();
+    from_.alone.unlock();
+  }
+
+  [[nodiscard]] pool_cut& cut() { return *cut_; }
+
+  void count(std::uint64_t bytes) noexcept { result_.bytes += bytes; }
+
+  /// Makes the pool writable, and permits the next backup.
+  [[nodiscard]] backup_result end() {
+    result_.protection_seconds = seconds_of(cut_->protection_time());
+    result_.longest_wait_seconds = seconds_of(cut_->longest_wait());
+    result_.waits = cut_->waits();
+    cut_.reset();
+    gate_.reset();
+    return result_;
+  }
+
+  [[nodiscard]] double seconds() const {
+    return seconds_of(std::chrono::steady_clock::now() - began_);
+  }
+
+ private:
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  backup_source from_;
+  std::optional<closed_gate> gate_;
+  std::optional<pool_cut> cut_;
+  backup_result result_;
+};
+
+// ---- To a file ----
+
+/// Writes the stored parts of a chunk to the copy.
+void write_chunk(copier& copy, const std::string& path, int fd,
+                 const pool_cut::taken_chunk& taken) {
+  const std::uint64_t begin = copy.cut().offset_of(taken.chunk);
+  for (const pool_cut::part& each : taken.parts) {
+    copy.count(each.end - each.begin);
+    if (taken.bytes == nullptr) continue;  // the copy is the spill file
+    write_all(path, fd, taken.bytes + (each.begin - begin), each.end - each.begin, each.begin);
+  }
+}
+
+void write_header(const std::string& path, int fd) {
+  alignas(header_page) std::byte page[page_bytes];
+  if (::pread(fd, page, sizeof page, 0) != static_cast<ssize_t>(sizeof page)) {
+    fail(path, "read the copy", errno);
+  }
+  const header_of_copy own = header_for(page, path, fd);
+  for (const std::size_t offset : slot_offsets) {
+    write_all(path, fd, &own.state, sizeof own.state, offset);
+  }
+  write_all(path, fd, &own.identity, sizeof own.identity, own.identity_offset);
+}
+
+void require_no_file(const std::string& path) {
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) == 0) fail(path, "create the backup", EEXIST);
+}
+
+void publish(nascent_file& fresh, const std::string& path) {
+  if (::fsync(fresh.fd()) != 0) fail(path, "sync the backup with its device", errno);
+  const unique_fd fd = fresh.publish();
+  try {
+    sync_directory(path);
+  } catch (...) {
+    (void)remove_own_name(path, fd.get(), false);
+    throw;
+  }
+}
+
+// ---- To a stream ----
+
+/// A file without a name in the directory of the pool, or in the one for temporary files.
+class spill_file {
+ public:
+  explicit spill_file(const backup_source& pool) : file_(path_for(pool), action, 0600) {
+    require_allowed_length(pool.path, action, pool.bytes);
+    if (::ftruncate(file_.fd(), static_cast<off_t>(pool.bytes)) != 0) {
+      fail(pool.path, action, errno);
+    }
+  }
+  [[nodiscard]] int fd() const noexcept { return file_.fd(); }
+
+ private:
+  static constexpr const char* action = "create a file for the backup";
+
+  static std::string path_for(const backup_source& pool) {
+    if (!pool.file->is_device()) return pool.path;
+    return (std::filesystem::temp_directory_path() / "outlast").string();
+  }
+
+  nascent_file file_;
+};
+
+void read_spilled(const std::string& path, int fd, std::uint64_t offset, std::span<std::byte> to) {
+  for (std::size_t done = 0; done < to.size();) {
+    const ssize_t got = ::pread(fd, &to[done], to.size() - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) fail(path, "read the file of the backup", got < 0 ? errno : EIO);
+    done += static_cast<std::size_t>(got);
+  }
+}
+
+/// Changes the first chunk of a copy.
+void change_header(std::span<std::byte> chunk, const std::string& path) {
+  const header_of_copy own = header_for(chunk, path, -1);
+  for (const std::size_t offset : slot_offsets) {
+    std::memcpy(&chunk[offset], &own.state, sizeof own.state);
+  }
+  std::memcpy(&chunk[own.identity_offset], &own.identity, sizeof own.identity);
+}
+
+}  // namespace
+
+backup_result back_up_to_file(backup_source from, const std::string& path) {
+  copier copy(std::move(from));
+  const backup_source& pool = copy.source();
+  require_no_file(path);
+  require_allowed_length(path, "create the backup", pool.bytes);
+  nascent_file fresh(path, "create the backup", pool.file == nullptr ? usual_mode : 0600);
+  if (::ftruncate(fresh.fd(), static_cast<off_t>(pool.bytes)) != 0) {
+    fail(path, "set the length of the backup", errno);
+  }
+  copy.begin(fresh.fd());
+  pool_cut& cut = copy.cut();
+  for (std::size_t chunk = 0; chunk < cut.chunks(); ++chunk) {
+    // Handlers need the memory again, and their chunks may have any place in the file.
+    while (const auto taken = cut.take_from_memory()) write_chunk(copy, path, fresh.fd(), *taken);
+    if (!cut.is_taken(chunk)) write_chunk(copy, path, fresh.fd(), cut.take(chunk));
+  }
+  backup_result result = copy.end();
+  write_header(path, fresh.fd());
+  if (pool.file != nullptr) give_permissions_of(pool.file->descriptor(), fresh.fd());
+  publish(fresh, path);
+  result.seconds = copy.seconds();
+  return result;
+}
+
+backup_result back_up_to_stream(backup_source from, const backup_sink& write) {
+  copier copy(std::move(from));
+  const backup_source& pool = copy.source();
+  std::optional<spill_file> spill;  // not needed for a pool in memory, which its owner uses alone
+  if (pool.file != nullptr) spill.emplace(pool);
+  copy.begin(spill ? spill->fd() : -1);
+  pool_cut& cut = copy.cut();
+  std::vector<std::byte> own(cut.size_of(0));
+  for (std::size_t chunk = 0; chunk < cut.chunks(); ++chunk) {
+    const std::size_t size = cut.size_of(chunk);
+    pool_cut::taken_chunk taken = cut.take(chunk);
+    for (const pool_cut::part& each : taken.parts) copy.count(each.end - each.begin);
+    if (taken.bytes == nullptr) {
+      read_spilled(pool.path, spill->fd(), cut.offset_of(chunk), {own.data(), size});
+      taken.bytes = own.data();
+    }
+    if (chunk == 0) change_header({taken.bytes, size}, pool.path);
+    if (size != 0) write(taken.bytes, size);
+  }
+  backup_result result = copy.end();
+  result.seconds = copy.seconds();
+  return result;
+}
+
+}  // namespace outlast::pool_detail

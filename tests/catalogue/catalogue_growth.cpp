@@ -13,6 +13,7 @@ using domain::simulated;
 constexpr std::uint64_t fingerprint = 0x6772'6f77'7468'0001;
 constexpr std::size_t first_pages = 12;
 constexpr std::size_t memory_pages = 160;
+constexpr std::size_t memory_bytes = memory_pages * pool_format::page_bytes;
 
 /// The pages of the run that holds a value: from 9 to 33, so that few roots fill several chunks.
 std::uint32_t pages_of(std::uint64_t value) {
@@ -23,6 +24,18 @@ std::uint32_t pages_of(std::uint64_t value) {
 class growing_world final : public world {
  public:
   explicit growing_world(std::unique_ptr<simulated_pool> pool) : pool_(std::move(pool)) {}
+
+  /// Uses all entries of the first chunk of roots but one.
+  static void prepare(simulated_pool& pool) {
+    void* object = nullptr;
+    for (std::uint32_t i = 0; i + 1 < pool.first_roots(); ++i) {
+      const attached_root root =
+          pool.attach_root("other " + std::to_string(i), "run", fingerprint, false);
+      if (object == nullptr) object = allocate(pool, root.index, 1);
+      pool.publish_root(root.index, object);
+      pool.detach_root(root.index, true);
+    }
+  }
 
   outcome apply(const call& what) override {
     switch (static_cast<map_operation>(what.kind)) {
@@ -36,7 +49,8 @@ class growing_world final : public world {
   abstract_state observe() override {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> entries;
     for (const root_info& root : pool_->roots()) {
-      if (root.live) entries.emplace_back(key_of(root.name), get(key_of(root.name)));
+      if (!root.live || !root.name.starts_with(key_prefix)) continue;
+      entries.emplace_back(key_of(root.name), get(key_of(root.name)));
     }
     return state_of(std::move(entries));
   }
@@ -46,6 +60,12 @@ class growing_world final : public world {
   void close() override { pool_->close(); }
 
  private:
+  static void* allocate(simulated_pool& pool, std::uint32_t owner, std::uint32_t pages) {
+    return pool.pages().allocate_run(pool_format::run_kind::large, owner,
+                                     static_cast<std::uint8_t>(pool_format::recovery_mode::trace),
+                                     pages, std::uint64_t{pages} * pool_format::page_bytes);
+  }
+
   [[nodiscard]] bool live(std::uint64_t key) const {
     for (const root_info& root : pool_->roots()) {
       if (root.live && root.name == name_of(key)) return true;
@@ -56,10 +76,8 @@ class growing_world final : public world {
   bool insert(std::uint64_t key, std::uint64_t value) {
     const attached_root root = pool_->attach_root(name_of(key), "run", fingerprint, false);
     const std::uint32_t pages = pages_of(value);
-    auto* const run = static_cast<std::byte*>(
-        pool_->pages().allocate_run(pool_format::run_kind::large, root.index,
-                                    static_cast<std::uint8_t>(pool_format::recovery_mode::trace),
-                                    pages, std::uint64_t{pages} * pool_format::page_bytes));
+    if (value % 3 == 0) pool_->set_limit(pool_->limit_bytes() == 0 ? memory_bytes : 0);
+    auto* const run = static_cast<std::byte*>(allocate(*pool_, root.index, pages));
     for (std::uint32_t page = 0; page < pages; ++page) {
       const std::uint64_t stamp = page == 0 ? value : base::mix64(value + page);
       std::byte* const at = run + std::size_t{page} * pool_format::page_bytes;

@@ -65,7 +65,8 @@ class pool_subject final : public subject {
     return holds_pool(memory);
   }
   void format(std::span<std::byte> memory) override {
-    static_cast<void>(open_pool<simulated_pool>(memory, true, size_bytes_));
+    const auto fresh = open_pool<simulated_pool>(memory, true, size_bytes_);
+    if constexpr (requires { World::prepare(*fresh); }) World::prepare(*fresh);
   }
   [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
     return std::make_unique<World>(open_checked<simulated_pool>(memory, fresh, size_bytes_));

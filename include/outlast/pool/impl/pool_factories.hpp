@@ -99,7 +99,13 @@ std::unique_ptr<basic_pool<D>> basic_pool<D>::in_memory(void* memory, std::size_
     return std::unique_ptr<basic_pool>(
         new basic_pool(format_memory(memory, bytes, options), options));
   auto* const base = static_cast<std::byte*>(memory);
-  const memory_image image{base, bytes, pool_detail::validate_header({base, bytes}, ""), false};
+  memory_image image{base, bytes, pool_detail::validate_header({base, bytes}, ""), false};
+  const auto read = [base](std::uint64_t offset, void* to, std::size_t size) {
+    std::memcpy(to, base + offset, size);
+  };
+  if (image.header.file_bytes() <= bytes) {
+    pool_format::raise_size(image.header, pool_detail::tables_of(image.header, read, ""));
+  }
   if (image.header.file_bytes() > bytes) {
     throw error(errc::truncated, "", "the memory is smaller than the pool that it holds");
   }

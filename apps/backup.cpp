@@ -262,6 +262,14 @@ bool is_sound(const arguments& given) {
   return !has_errors(findings);
 }
 
+/// Returns the bytes of the pool, of which a device can have more.
+std::uint64_t bytes_of(const taken_pool& pool, const std::string& path) {
+  const auto read = [&](std::uint64_t offset, void* to, std::size_t size) {
+    pool.file.read(offset, to, size);
+  };
+  return pool_detail::tables_of(pool.header, read, path).file_bytes;
+}
+
 /// Copies the pool, and its log if the pool cannot be opened without. Returns the bytes of the
 /// pool.
 std::uint64_t copy_pool(const taken_pool& pool, const std::string& path,
@@ -271,7 +279,7 @@ std::uint64_t copy_pool(const taken_pool& pool, const std::string& path,
   unfinished_copy to(copy);
   const mapped_file* const device = pool.file.is_device() ? &pool.file : nullptr;
   const std::uint64_t copied =
-      copy_and_compare({pool.file.descriptor(), path, device, pool.header.file_bytes()}, to);
+      copy_and_compare({pool.file.descriptor(), path, device, bytes_of(pool, path)}, to);
   pool_detail::adopt_copy(to.name(), to.descriptor());
   to.sync();
   if (has_log) {

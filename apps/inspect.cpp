@@ -243,7 +243,8 @@ ordered_json describe(const std::string& path, const file_view& view) {
     all["problem"] = reading.problem->sentence;
     return all;
   }
-  const parsed_header& header = *reading.header;
+  parsed_header header = *reading.header;
+  raise_size(header, view.tables());
   all.update(describe_header(header));
   all["guarantee"] = view.guarantee();
   all["open_in_process"] = view.holder();

@@ -4,7 +4,7 @@
 
 #include <apps/commands.hpp>
 #include <outlast/base/error.hpp>
-#include <outlast/pool/file/mapped_file.hpp>
+#include <outlast/pool/detail/upgrade.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -28,7 +28,7 @@ void run_upgrade(const upgrade_arguments& given) {
   const auto file = pool_detail::mapped_file::open(given.file);
   const std::uint32_t before = version_of(file.first_page(), given.file);
   const std::vector<std::uint32_t> left =
-      upgrade(given.file, before, pool_format::version, all_upgrade_steps());
+      upgrade(given.file, before, pool_format::version, all_upgrade_steps(file));
   if (given.json) {
     std::cout << ordered_json{{"file", given.file},
                               {"format_version", pool_format::version},
@@ -49,7 +49,10 @@ void run_upgrade(const upgrade_arguments& given) {
 
 }  // namespace
 
-std::span<const upgrade_step> all_upgrade_steps() noexcept { return {}; }
+std::vector<upgrade_step> all_upgrade_steps(const pool_detail::mapped_file& pool) {
+  return {{pool_format::version_1,
+           [&pool](const std::string&) { pool_detail::upgrade_unopened(pool); }}};
+}
 
 std::uint32_t version_of(std::span<const std::byte> first_page, const std::string& file) {
   pool_format::header_page page{};
@@ -64,7 +67,9 @@ std::uint32_t version_of(std::span<const std::byte> first_page, const std::strin
   if (header.endian != pool_format::endian_tag) {
     throw error(errc::foreign_machine, file, "the pool is of a machine with another byte order");
   }
-  if (header.checksum != pool_format::header_checksum(page)) {
+  // The step completes an upgrade that was cut off.
+  if (header.checksum != pool_format::header_checksum(page) &&
+      !pool_format::is_of_interrupted_upgrade(page)) {
     throw error(errc::header_damaged, file,
                 "the header is damaged: its checksum does not match, so its version may be "
                 "wrong; restore a backup");

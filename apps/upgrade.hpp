@@ -1,6 +1,7 @@
 // Converts the file of a pool to the newest format, one version at a time.
 #pragma once
 
+#include <outlast/pool/file/mapped_file.hpp>
 #include <outlast/pool/format.hpp>
 
 #include <cstdint>
@@ -18,8 +19,8 @@ struct upgrade_step {
   std::function<void(const std::string& file)> run;
 };
 
-/// All steps. There are none, because format 1 is the first and the newest.
-[[nodiscard]] std::span<const upgrade_step> all_upgrade_steps() noexcept;
+/// Returns all steps, for the pool in this locked file, which no pool object has opened.
+[[nodiscard]] std::vector<upgrade_step> all_upgrade_steps(const pool_detail::mapped_file& pool);
 
 /// Returns the version in the first page of a pool. The first 64 bytes and the rule of the checksum
 /// are the same in every version. Throws error{not_a_pool, foreign_machine, header_damaged}.

@@ -96,7 +96,13 @@ file_image::file_image(const std::string& file, medium on, bool salvage)
   bytes_ = base::round_up(std::max<std::size_t>(bytes_, page_bytes), page_bytes);
   try {
     bring_in(header, salvage);
-    const parsed_header now = pool_detail::validate_header({base_, bytes_}, file);
+    parsed_header now = pool_detail::validate_header({base_, bytes_}, file);
+    if (now.file_bytes() <= bytes_) {
+      const auto read = [this](std::uint64_t offset, void* to, std::size_t size) {
+        std::memcpy(to, base_ + offset, size);
+      };
+      raise_size(now, pool_detail::tables_of(now, read, file));
+    }
     if (now.file_bytes() > bytes_) {
       throw error(errc::truncated, file,
                   "the file has " + std::to_string(bytes_) + " bytes and the pool needs " +

@@ -272,20 +272,24 @@ std::vector<finding> check_image(std::span<const std::byte> image, std::uint32_t
     findings.push_back({severity::error, reading.problem->sentence});
     return findings;
   }
-  if (image.size() < reading.header->file_bytes()) {
+  parsed_header header = *reading.header;
+  const auto is_whole = [&] {
+    if (image.size() >= header.file_bytes()) return true;
     findings.push_back({severity::error, "the file has " + std::to_string(image.size()) +
                                              " bytes and the pool needs " +
-                                             std::to_string(reading.header->file_bytes()) +
+                                             std::to_string(header.file_bytes()) +
                                              ": its end was cut off"});
-    return findings;
-  }
+    return false;
+  };
+  if (!is_whole()) return findings;
   std::string wrong;
-  const pool_tables tables = read_tables(*reading.header, reader_of(image), wrong);
+  const pool_tables tables = read_tables(header, reader_of(image), wrong);
   if (!wrong.empty()) {
     findings.push_back({severity::error, wrong});
     return findings;
   }
-  image_check(image, *reading.header, tables, used_pages, findings).run();
+  raise_size(header, tables);
+  if (is_whole()) image_check(image, header, tables, used_pages, findings).run();
   return findings;
 }
 
@@ -444,10 +448,9 @@ bool file_view::torn_by_copying() const {
 
 std::uint32_t file_view::used_pages() const {
   const header_reading reading = read_header(bytes());
-  if (!reading.header || reading.header->file_bytes() > size_) return 0;
-  std::string wrong;
-  const pool_tables tables = read_tables(*reading.header, reader_of(bytes()), wrong);
-  return wrong.empty() ? pool_detail::used_pages(fd_, base_, *reading.header, tables) : 0;
+  const pool_tables found = tables();
+  if (found.descriptors.empty()) return 0;
+  return pool_detail::used_pages(fd_, base_, *reading.header, found);
 }
 
 pool_tables file_view::tables() const {
@@ -455,7 +458,7 @@ pool_tables file_view::tables() const {
   if (!reading.header || reading.header->file_bytes() > size_) return {};
   std::string wrong;
   pool_tables tables = read_tables(*reading.header, reader_of(bytes()), wrong);
-  return wrong.empty() ? tables : pool_tables{};
+  return wrong.empty() && tables.file_bytes <= size_ ? tables : pool_tables{};
 }
 
 std::string file_view::guarantee() const { return pool_detail::guarantee_of_file(fd_, path_); }

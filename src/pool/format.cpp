@@ -61,8 +61,8 @@ bool state_is_sound(const state_slot& state, const static_header& fixed) noexcep
   const bool grows = fixed.format_version != version_1;
   const std::uint64_t most = grows ? largest_capacity_bytes : fixed.capacity_bytes;
   return state.size_bytes % page_bytes == 0 && state.size_bytes <= most &&
-         state.size_bytes >=
-             (grows ? fixed.first_data_offset : smallest_size_bytes(fixed.capacity_bytes)) &&
+         (grows ? file_bytes_for(state.size_bytes, fixed.capacity_bytes) >= fixed.first_data_offset
+                : state.size_bytes >= smallest_size_bytes(fixed.capacity_bytes)) &&
          state.base_address % page_bytes == 0 && state.high_water_page <= most / page_bytes &&
          (state.mark == mark_dirty ||
           (state.mark == mark_clean &&
@@ -80,17 +80,6 @@ std::optional<header_problem> validate_identity(const static_header& fixed) {
                           "the byte-order tag of the header is damaged; restore a backup"};
   }
   return std::nullopt;
-}
-
-/// The upgrade to version 2 changes the version and the checksum, which are in one line. If that
-/// line was torn, one of them is old. Everything else is complete.
-bool is_of_interrupted_upgrade(const header_page& page) noexcept {
-  if (page.fixed.format_version != version_1 && page.fixed.format_version != version_2)
-    return false;
-  if (page.fixed.capacity_bytes == 0) return false;
-  header_page other = page;
-  other.fixed.format_version = version_1 + version_2 - page.fixed.format_version;
-  return page.fixed.checksum == header_checksum(other);
 }
 
 std::optional<header_problem> validate_checksum(const header_page& page) {
@@ -317,6 +306,15 @@ header_reading read_header(std::span<const std::byte> bytes) {
   }
   if (auto problem = validate_page(page)) return {std::nullopt, std::move(problem)};
   return choose_state(page);
+}
+
+bool is_of_interrupted_upgrade(const header_page& page) noexcept {
+  if (page.fixed.format_version != version_1 && page.fixed.format_version != version_2)
+    return false;
+  if (page.fixed.capacity_bytes == 0) return false;
+  header_page other = page;
+  other.fixed.format_version = version_1 + version_2 - page.fixed.format_version;
+  return page.fixed.checksum == header_checksum(other);
 }
 
 bool holds_pool(std::span<const std::byte> bytes) noexcept {

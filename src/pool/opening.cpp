@@ -5,6 +5,7 @@
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/pool/detail/opening.hpp>
+#include <outlast/pool/detail/upgrade.hpp>
 #include <outlast/pool/file/file_identity.hpp>
 #include <outlast/pool/file/machine.hpp>
 #include <outlast/pool/pages/page_line.hpp>
@@ -585,13 +586,18 @@ opened_pool open_pool_file(const std::string& path, const pool_options& options,
   found_log log = bring_in_log(file, header, logged, options.salvage);
   header = validate_header(file.first_page(), path);
   require_whole(file, header);
-  const pool_tables tables = tables_in(file, header);
-  require_possible(options, file, header, tables.limit_bytes);
+  parsed_header becomes = header;
+  if (options.upgrade) becomes.fixed.format_version = version;
+  require_possible(options, file, becomes,
+                   header.grows() ? tables_in(file, header).limit_bytes : 0);
   const bool torn = log.missing || torn_by_machine_crash(header);
   require_untorn(torn, options, path);
+  if (options.upgrade) header = upgrade(file, header);
+  pool_tables tables = tables_in(file, header);
+  raise_size(header, tables);
+  require_whole(file, header);
   if (copied) header.state.mark = mark_dirty;
-  opened_pool result{std::move(file), header, torn || copied};
-  result.tables = tables;
+  opened_pool result{std::move(file), header, torn || copied, std::move(tables)};
   result.space_bytes = reserve_for_open(result.file, header, result.tables, options);
   result.file.prepare_space(header.file_bytes());
   result.file.map(header.file_bytes(), logged);
@@ -616,7 +622,8 @@ std::uint32_t used_pages(int fd, const std::byte* image, const parsed_header& he
                          const pool_tables& tables) {
   const std::uint32_t page_count = tables.pages;
   if (dax_device_of(fd)) return page_count;  // it has no holes
-  auto end = static_cast<std::uint32_t>(header.fixed.first_data_offset / page_bytes);
+  const auto first_data = static_cast<std::uint32_t>(header.fixed.first_data_offset / page_bytes);
+  std::uint32_t end = first_data;
   // The file system may report pages that are dirty in the cache as holes.
   if (!known_file_system(fd) && sync_data(fd) != 0) return page_count;
   bool known = true;
@@ -630,7 +637,7 @@ std::uint32_t used_pages(int fd, const std::byte* image, const parsed_header& he
       const auto last = static_cast<std::uint32_t>((to - chunk.offset) / sizeof(page_line));
       for (; line < last; ++line) {
         const run_word run = run_word::unpack(lines[line].word.load(std::memory_order_relaxed));
-        if (run.pack() == 0) continue;
+        if (run.pack() == 0 || chunk.first + line < first_data) continue;
         const std::uint64_t run_end =
             std::uint64_t{chunk.first} + line + std::max<std::uint32_t>(run.pages, 1);
         end =

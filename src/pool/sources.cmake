@@ -20,6 +20,7 @@ outlast_sources(outlast_core pool
   journal/redo_log.cpp
   opening.cpp
   tables.cpp
+  upgrade.cpp
 )
 outlast_sources(outlast_library pool
   other_instances.cpp

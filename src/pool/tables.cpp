@@ -18,7 +18,8 @@ struct plain_words {
   std::uint64_t roots[max_chunks];
   std::uint64_t regions[max_chunks];
   std::uint64_t limit;
-  std::uint64_t reserved[7];
+  std::uint64_t floor;
+  std::uint64_t reserved[6];
 };
 static_assert(sizeof(plain_words) == sizeof(growth_words));
 
@@ -84,7 +85,8 @@ pool_tables fixed_tables(const parsed_header& header) {
   result.descriptors.push_back({0, lines, fixed.line_table_offset});
   result.roots.push_back({0, fixed.root_count, fixed.root_table_offset});
   result.regions.push_back({0, fixed.region_count, fixed.region_table_offset});
-  result.pages = static_cast<std::uint32_t>(header.file_bytes() / page_bytes);
+  result.file_bytes = header.file_bytes();
+  result.pages = static_cast<std::uint32_t>(result.file_bytes / page_bytes);
   return result;
 }
 
@@ -127,7 +129,14 @@ pool_tables read_tables(const parsed_header& header, const table_reader& read, s
       upgraded ? fixed.line_table_offset + line_bytes : fixed.line_table_offset - page_bytes;
   plain_words words{};
   read(result.growth_offset, &words, sizeof words);
-  chunk_reading chunks(header.file_bytes(), wrong);
+  if (words.floor != 0) {
+    const std::optional<std::uint32_t> floor = value_of(growth_table::floor, 0, words.floor);
+    if (!floor) wrong = "the word for the length of the upgraded pool is damaged";
+    const std::uint64_t least = std::uint64_t{floor.value_or(0)} * page_bytes;
+    result.file_bytes = std::max(result.file_bytes, least);
+    result.pages = static_cast<std::uint32_t>(result.file_bytes / page_bytes);
+  }
+  chunk_reading chunks(result.file_bytes, wrong);
   result.descriptors = chunks.read(growth_table::descriptors, "page descriptors", words.descriptors,
                                    result.zones, line_bytes);
   result.roots =
@@ -148,6 +157,11 @@ pool_tables read_tables(const parsed_header& header, const table_reader& read, s
       result.zones.first_of(static_cast<unsigned>(result.descriptors.size()));
   result.pages = static_cast<std::uint32_t>(std::min<std::uint64_t>(result.pages, described));
   return result;
+}
+
+void raise_size(parsed_header& header, const pool_tables& tables) noexcept {
+  if (tables.file_bytes <= header.file_bytes()) return;
+  header.state.size_bytes = size_for_file_bytes(tables.file_bytes, header.fixed.capacity_bytes);
 }
 
 }  // namespace outlast::pool_format

@@ -1,8 +1,10 @@
 // Goal: an upgrade runs each step once and in order, or none at all. Method: steps that note that
-// they ran, in the place of those that there will be.
+// they ran, and the real steps on a pool.
 #include <apps/upgrade.hpp>
 
 #include <outlast/base/error.hpp>
+#include <outlast/pool/pool.hpp>
+#include <tests/support/temp_pool.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -74,7 +76,19 @@ TEST_F(Upgrade, a_step_that_fails_ends_it) {
 }
 
 TEST_F(Upgrade, the_real_steps_lead_to_the_newest_version_from_every_older_one) {
-  EXPECT_EQ(all_upgrade_steps().size(), pool_format::version - 1);
+  const test::temp_directory folder;
+  const std::string path = folder.file("pool");
+  pool::create(path, {.size_bytes = std::size_t{1} << 20, .format_version = 1}).close();
+  {
+    const auto file = pool_detail::mapped_file::open(path);
+    steps = all_upgrade_steps(file);
+    EXPECT_EQ(steps.size(), pool_format::version - 1);
+    EXPECT_THAT(upgrade(path, 1, pool_format::version, steps), ElementsAre(1));
+    EXPECT_EQ(version_of(file.first_page(), path), pool_format::version);
+  }
+  pool again = pool::open(path);
+  EXPECT_FALSE(again.was_dirty());
+  EXPECT_TRUE(again.check().empty());
 }
 
 /// Why the version of this page cannot be told; errc{} and the version, if it can.

@@ -311,6 +311,10 @@ struct header_reading {
 /// be longer or shorter than a page. Throws only std::bad_alloc.
 [[nodiscard]] header_reading read_header(std::span<const std::byte> bytes);
 
+/// Returns whether the upgrade to version 2 tore the line with the version and the checksum: one of
+/// them is old. Everything else is complete.
+[[nodiscard]] bool is_of_interrupted_upgrade(const header_page& page) noexcept;
+
 /// Returns whether the first page of a device is that of a pool, whole or damaged. It is not if it
 /// begins with other bytes and its checksum does not match either, or if a creation was cut off.
 [[nodiscard]] bool holds_pool(std::span<const std::byte> bytes) noexcept;

@@ -5,6 +5,7 @@ outlast_headers(outlast_library pool
   detail/backup.hpp
   detail/fresh_pool.hpp
   detail/opening.hpp
+  detail/upgrade.hpp
   file/file_identity.hpp
   file/machine.hpp
   file/mapped_file.hpp

@@ -26,6 +26,11 @@ struct pool_options {
   /// Format version of a new pool: 1 or 2. Programs of Outlast 0.1 open version 1 only. 0 means the
   /// newest version.
   unsigned format_version = 0;
+  /// If true, open() converts a pool of an older format version to the newest one, as
+  /// `outlast upgrade` does. Programs of Outlast 0.1 cannot open the pool afterwards. open() throws
+  /// errc::refused, and changes nothing, if the pool cannot be converted. Has no effect on pools of
+  /// the newest version and on pools in memory.
+  bool upgrade = false;
   /// Address of the mapping, a multiple of 2 MiB and of a DAX device's alignment. 0 means an
   /// address that create() chooses and that later openings use again if the range is free. A
   /// different address at open() moves the pool; each root is relocated when it is attached.

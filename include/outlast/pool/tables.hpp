@@ -35,8 +35,14 @@ struct doubling {
 
 inline constexpr std::size_t max_chunks = 32;
 
-/// The tables that grow, and the limit; part of the check of a growth word.
-enum class growth_table : std::uint8_t { descriptors = 1, roots = 2, regions = 3, limit = 4 };
+/// The tables that grow, and two numbers; part of the check of a growth word.
+enum class growth_table : std::uint8_t {
+  descriptors = 1,
+  roots = 2,
+  regions = 3,
+  limit = 4,
+  floor = 5
+};
 
 /// The words that name the chunks of the tables. Each one has the first page of the chunk and a
 /// check, and changes by a single store; 0: there is no such chunk.
@@ -45,12 +51,16 @@ struct alignas(line_bytes) growth_words {
   std::atomic<std::uint64_t> roots[max_chunks];
   std::atomic<std::uint64_t> regions[max_chunks];
   std::atomic<std::uint64_t> limit;  ///< in pages; 0: the pool grows to the end of the device
-  std::uint64_t reserved[7];
+  /// In pages; 0 except in a pool that was upgraded and not opened since: its file is that long,
+  /// and the size in its state is still that of version 1.
+  std::atomic<std::uint64_t> floor;
+  std::uint64_t reserved[6];
 };
 static_assert(sizeof(growth_words) == 832);
 static_assert(offsetof(growth_words, roots) == 256);
 static_assert(offsetof(growth_words, regions) == 512);
 static_assert(offsetof(growth_words, limit) == 768);
+static_assert(offsetof(growth_words, floor) == 776);
 
 /// Returns the growth word for chunk `chunk` of a table.
 [[nodiscard]] std::uint64_t growth_word(growth_table table, unsigned chunk,
@@ -78,6 +88,7 @@ struct pool_tables {
   std::uint64_t fixed_end = 0;      ///< end of the tables that creation has made
   std::uint32_t pages = 0;          ///< pages of the pool that have descriptors
   std::uint64_t limit_bytes = 0;    ///< of growth; 0: the device
+  std::uint64_t file_bytes = 0;     ///< length of a file that holds the pool
 
   [[nodiscard]] std::uint32_t root_count() const noexcept { return count(roots); }
   [[nodiscard]] std::uint32_t region_count() const noexcept { return count(regions); }
@@ -102,6 +113,9 @@ using table_reader = std::function<void(std::uint64_t offset, void* to, std::siz
 /// to a sentence about that. Throws the exceptions of `read`.
 [[nodiscard]] pool_tables read_tables(const parsed_header& header, const table_reader& read,
                                       std::string& wrong);
+
+/// Raises the size in the header to that of a pool that was upgraded and not opened since.
+void raise_size(parsed_header& header, const pool_tables& tables) noexcept;
 
 /// Returns the pages of a chunk with `count` items of `item_bytes`.
 [[nodiscard]] constexpr std::uint32_t chunk_pages(std::uint64_t count,

@@ -216,6 +216,7 @@ void basic_pool<D>::set_growth_word(pool_format::growth_table table, unsigned ch
     case pool_format::growth_table::roots: return store_growth_word(words.roots[chunk], value);
     case pool_format::growth_table::regions: return store_growth_word(words.regions[chunk], value);
     case pool_format::growth_table::limit: return store_growth_word(words.limit, value);
+    case pool_format::growth_table::floor: return store_growth_word(words.floor, value);
   }
 }
 

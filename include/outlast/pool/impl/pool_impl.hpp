@@ -269,10 +269,24 @@ void basic_pool<D>::record_file(std::uint64_t generation) {
   domain::flush<D>(line, sizeof *line);
 }
 
-/// Completes an upgrade of the header whose line was torn.
+/// Completes an upgrade: the state has the size by now, and the line of the version may be torn.
 template <domain::persistence_domain D>
 void basic_pool<D>::complete_upgrade() {
   if (fixed_.capacity_bytes == 0) return;  // created in its version
+  if (grows_tables() &&
+      at<pool_format::growth_words>(tables_.growth_offset)->floor.load(std::memory_order_relaxed)) {
+    const auto sync = [this] {
+      const bool stores_stay = log_ || effective_ != domain::kind::process;
+      if (file_ && !stores_stay) {
+        file_->sync(tables_.growth_offset + sizeof(pool_format::growth_words));
+      }
+    };
+    // (P7) persisted-before (P8): the state has the size.
+    sync();
+    // (P8) persisted-before any cut of the file: the word is 0.
+    set_growth_word(pool_format::growth_table::floor, 0, 0);
+    sync();
+  }
   const std::uint64_t checksum = pool_format::header_checksum(header());
   if (header().fixed.checksum == checksum) return;
   D::write(&header().fixed.checksum, &checksum, sizeof checksum);

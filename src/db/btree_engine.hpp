@@ -56,7 +56,8 @@ using tree = containers::bplus_tree<std::string, std::string, key_order>;
   return replicas + replicas / 32 + overhead;  // a page has a descriptor of 1/64 of it
 }
 
-/// Returns the options for the pool of a store. The pool grows for the replicas; its file is sparse.
+/// Returns the options for the pool of a store. The pool grows for the replicas; its file is
+/// sparse.
 [[nodiscard]] inline pool_options pool_for(const store_options& wanted) {
   pool_options made;
   made.log_bytes = std::size_t{32} << 20;

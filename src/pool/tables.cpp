@@ -29,8 +29,8 @@ class chunk_reading {
   chunk_reading(std::uint64_t file_bytes, std::string& wrong)
       : file_bytes_(file_bytes), wrong_(wrong) {}
 
-  /// Returns the chunks up to the first that is missing. A chunk beyond the pool counts as missing: a
-  /// growth was interrupted.
+  /// Returns the chunks up to the first that is missing. A chunk beyond the pool counts as missing:
+  /// a growth was interrupted.
   [[nodiscard]] std::vector<table_chunk> read(growth_table table, const char* name,
                                               const std::uint64_t* words, doubling by,
                                               std::size_t item_bytes) {

@@ -159,8 +159,8 @@ class basic_pool {
   void grow(std::size_t size_bytes);
 
   /// Sets the limit of growth; 0 removes it. The limit can be below the present size: then the pool
-  /// does not grow. Durable at return. Throws error{bad_argument} if the limit is larger than 8 TiB,
-  /// and error{refused} in a pool of format version 1, whose limit is fixed.
+  /// does not grow. Durable at return. Throws error{bad_argument} if the limit is larger than 8
+  /// TiB, and error{refused} in a pool of format version 1, whose limit is fixed.
   void set_limit(std::size_t bytes);
   /// Returns the limit of growth; 0 if the pool grows to the end of the device.
   [[nodiscard]] std::size_t limit_bytes() const noexcept {
@@ -168,10 +168,10 @@ class basic_pool {
   }
 
   /// Returns free pages to the file system, in ranges of 256 KiB or more, and cuts the free end of
-  /// the file off. A free block that shares its pages with other blocks stays with its root. A pool with a log makes a checkpoint first.
-  /// Other threads may use the pool during the call. close() also returns the pages that this
-  /// process has freed, and so does drop_root() if the pool has no log. Throws corruption,
-  /// error{io_failure}, out_of_space, std::bad_alloc.
+  /// the file off. A free block that shares its pages with other blocks stays with its root. A pool
+  /// with a log makes a checkpoint first. Other threads may use the pool during the call. close()
+  /// also returns the pages that this process has freed, and so does drop_root() if the pool has no
+  /// log. Throws corruption, error{io_failure}, out_of_space, std::bad_alloc.
   void trim();
 
   /// Returns a sentence about the crashes that the data of this pool survive.

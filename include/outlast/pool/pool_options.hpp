@@ -14,14 +14,14 @@ namespace outlast {
 /// option with its default value matches every pool.
 struct pool_options {
   /// First size of the pool in bytes, rounded up to whole pages. The file is sparse and occupies
-  /// space as the pool fills. The pool grows by itself when it is full, and a close cuts the free end
-  /// off. open() grows a smaller pool to this size. It does not change a larger pool.
+  /// space as the pool fills. The pool grows by itself when it is full, and a close cuts the free
+  /// end off. open() grows a smaller pool to this size. It does not change a larger pool.
   std::size_t size_bytes = std::size_t{64} << 20;
   /// Limit of growth in bytes, rounded up to whole pages. 0 means that the pool grows to the end of
-  /// the device; open() then keeps the recorded limit. Another value sets the limit, durably, and can
-  /// be below the present size: the pool does not grow then. A pool of format version 1 has a fixed
-  /// limit: open() rejects a larger one, and 0 means four times the size at creation, but at least
-  /// 1 GiB, and on a DAX device at most the size of the device.
+  /// the device; open() then keeps the recorded limit. Another value sets the limit, durably, and
+  /// can be below the present size: the pool does not grow then. A pool of format version 1 has a
+  /// fixed limit: open() rejects a larger one, and 0 means four times the size at creation, but at
+  /// least 1 GiB, and on a DAX device at most the size of the device.
   std::size_t capacity_bytes = 0;
   /// Format version of a new pool: 1 or 2. Programs of Outlast 0.1 open version 1 only. 0 means the
   /// newest version.

@@ -9,11 +9,11 @@
 
 namespace outlast::pool_detail {
 
-/// Writes an empty pool with this first page and these growth words over `base`, where its header and tables fit. Data
-/// pages keep their contents, which no code reads before it writes. Durable at return. A crash
-/// during the call leaves bytes that do not begin with the magic. `is_zeros`: the memory holds
-/// zeros; then the tables are not written. Requires: no other thread uses the memory, and its
-/// contents are not needed.
+/// Writes an empty pool with this first page and these growth words over `base`, where its header
+/// and tables fit. Data pages keep their contents, which no code reads before it writes. Durable at
+/// return. A crash during the call leaves bytes that do not begin with the magic. `is_zeros`: the
+/// memory holds zeros; then the tables are not written. Requires: no other thread uses the memory,
+/// and its contents are not needed.
 template <domain::persistence_domain D>
 void write_fresh_pool(std::byte* base, const pool_format::header_page& page,
                       const pool_format::growth_words& words, bool is_zeros = false) {

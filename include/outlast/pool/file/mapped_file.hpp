@@ -95,10 +95,10 @@ class mapped_file {
   [[nodiscard]] static mapped_file open(const std::string& path);
 
   /// Creates a locked file of `file_bytes` that begins with `header` and, in version 2, has these
-  /// growth words, durably and under its final name or not at all. Space is allocated for header and tables. Never replaces a file. On a DAX
-  /// device, writes header and tables over its contents, unless these are a pool. `mode`: the
-  /// file's permissions; 0: the default permissions. Throws error{already_exists, no_space,
-  /// read_only, not_found}.
+  /// growth words, durably and under its final name or not at all. Space is allocated for header
+  /// and tables. Never replaces a file. On a DAX device, writes header and tables over its
+  /// contents, unless these are a pool. `mode`: the file's permissions; 0: the default permissions.
+  /// Throws error{already_exists, no_space, read_only, not_found}.
   [[nodiscard]] static mapped_file create(const std::string& path,
                                           const pool_format::header_page& header,
                                           const pool_format::growth_words& words,

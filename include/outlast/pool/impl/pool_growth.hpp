@@ -10,10 +10,10 @@ namespace outlast {
 
 // ---- Space on the file system ----
 
-/// The body of page_space's commit function: space for pages and for their descriptors. The pages of
-/// a region that is being reserved stay sparse, and so do their descriptors except the first, the
-/// only one with content. They are the last pages of the range. Chunks of descriptors between the
-/// pages stay sparse, too.
+/// The body of page_space's commit function: space for pages and for their descriptors. The pages
+/// of a region that is being reserved stay sparse, and so do their descriptors except the first,
+/// the only one with content. They are the last pages of the range. Chunks of descriptors between
+/// the pages stay sparse, too.
 template <domain::persistence_domain D>
 void basic_pool<D>::commit_pages(std::uint32_t first, std::uint32_t count) {
   if (!file_) return;
@@ -98,8 +98,9 @@ std::uint64_t basic_pool<D>::with_chunks(std::uint64_t wanted_pages) const {
   return all;
 }
 
-/// Grows the pool, to fewer pages if the capacity does not permit more. `wanted_size`: the size that
-/// these pages correspond to; 0: the least. Returns false if it did not grow. Durable at return. Requires: growing_ is locked.
+/// Grows the pool, to fewer pages if the capacity does not permit more. `wanted_size`: the size
+/// that these pages correspond to; 0: the least. Returns false if it did not grow. Durable at
+/// return. Requires: growing_ is locked.
 template <domain::persistence_domain D>
 bool basic_pool<D>::extend_to(std::uint64_t wanted_pages, std::uint64_t wanted_size) {
   const std::uint32_t limit = pages_->limit();
@@ -195,8 +196,9 @@ Entry* basic_pool<D>::add_entries(pool_format::growth_table table, unsigned chun
     void* const place = pages_->address_of(*first);
     const std::size_t bytes = std::size_t{pages} * pool_format::page_bytes;
     D::zero(place, bytes);
-    // (P3) as for descriptors.
+    // (P7) persisted-before (P8): a named chunk has no entries of earlier pages.
     domain::persist<D>(place, bytes);
+    // (P8) the chunk is named.
     set_growth_word(table, chunk, *first);
     return static_cast<Entry*>(place);
   } catch (...) {

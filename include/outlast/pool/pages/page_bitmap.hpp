@@ -59,8 +59,8 @@ class page_bitmap {
   /// Pages from here on cannot be claimed.
   [[nodiscard]] std::uint32_t limit() const { return limit_.load(acquire); }
   void raise_limit(std::uint32_t page_count) { limit_.raise_to(page_count, publishing); }
-  /// Lowers the limit. The pages from there on have been claimed and stay so: a search that has read
-  /// the old limit cannot claim them. One thread at a time.
+  /// Lowers the limit. The pages from there on have been claimed and stay so: a search that has
+  /// read the old limit cannot claim them. One thread at a time.
   void lower_limit(std::uint32_t page_count) { limit_.store(page_count, publishing); }
   /// Makes pages beyond the limit ready for a higher one. One thread at a time.
   void prepare(std::uint32_t first, std::uint32_t pages) { clear(first, pages); }

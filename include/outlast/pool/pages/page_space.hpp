@@ -71,9 +71,9 @@ class page_space {
   /// The reverse: these pages need not exist until they are committed again. May have no effect.
   using give_back_function = std::function<void(std::uint32_t first, std::uint32_t count)>;
 
-  /// Makes the pool larger, so that `pages` pages with this alignment may be free. `seen`: the limit
-  /// at which the caller found no room. Returns false if the pool cannot grow. Other threads may have
-  /// grown it.
+  /// Makes the pool larger, so that `pages` pages with this alignment may be free. `seen`: the
+  /// limit at which the caller found no room. Returns false if the pool cannot grow. Other threads
+  /// may have grown it.
   using grow_function =
       std::function<bool(std::uint32_t seen, std::uint32_t pages, std::uint32_t align_pages)>;
   /// Returns what a user can do about a full pool.

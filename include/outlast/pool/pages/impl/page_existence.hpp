@@ -17,8 +17,8 @@ bool page_space<D>::commit(std::uint32_t first, std::uint32_t pages) {
   if (!commit_again(first, pages)) return false;
   if (to <= from) return true;
   if (give_back_ && first > from && first - from > commit_chunk_pages) {
-    // The pages between need not exist yet. They may have owners, whose pages exist or are about to:
-    // for these the note is harmless.
+    // The pages between need not exist yet. They may have owners, whose pages exist or are about
+    // to: for these the note is harmless.
     note_given_back(from, first - from);
     from = first;
   }
@@ -40,7 +40,7 @@ bool page_space<D>::try_commit(std::uint32_t from, std::uint32_t to) {
   } catch (const out_of_space&) {
     return false;
   }
-  // (9) release.
+  // (9) release; synchronizes-with (8).
   committed_.raise_to(to, release);
   return true;
 }

@@ -111,7 +111,9 @@ bool basic_pool<D>::extend_to(std::uint64_t wanted_pages, std::uint64_t wanted_s
   end = chunks_fit(limit, end);
   if (end <= limit) return false;
   const std::uint64_t size =
-      pool_format::size_for_file_bytes(end * pool_format::page_bytes, fixed_.capacity_bytes);
+      end == wanted_pages && wanted_size != 0
+          ? wanted_size
+          : pool_format::size_for_file_bytes(end * pool_format::page_bytes, fixed_.capacity_bytes);
   const std::uint64_t bytes = pool_format::file_bytes_for(size, fixed_.capacity_bytes);
   for (const auto& action : grow_actions_) action(bytes);
   std::uint64_t zeros_from =
@@ -308,10 +310,8 @@ void basic_pool<D>::cut_tail(std::uint32_t least_pages) {
     end = without;
     --kept;
   }
-  const std::uint64_t size =
-      end == wanted_pages && wanted_size != 0
-          ? wanted_size
-          : pool_format::size_for_file_bytes(end * pool_format::page_bytes, fixed_.capacity_bytes);
+  const std::uint64_t size = pool_format::size_for_file_bytes(
+      std::uint64_t{end} * pool_format::page_bytes, fixed_.capacity_bytes);
   const std::uint64_t bytes = pool_format::file_bytes_for(size, fixed_.capacity_bytes);
   end = static_cast<std::uint32_t>(bytes / pool_format::page_bytes);
   if (end >= limit || limit - end < least_pages) return;

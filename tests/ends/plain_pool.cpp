@@ -20,8 +20,8 @@ class words {
       at_ = reinterpret_cast<u64*>(in.base() + root.object_offset);
       return;
     }
-    at_ = static_cast<u64*>(in.pages().allocate_run(pool_format::run_kind::large, index_,
-                                                    count / 512, 1, count * sizeof(u64)));
+    at_ = static_cast<u64*>(in.pages().allocate_run(pool_format::run_kind::large, index_, 1,
+                                                    count / 512, count * sizeof(u64)));
     std::memset(static_cast<void*>(at_), 0, count * sizeof(u64));
     domain::persist<D>(at_, count * sizeof(u64));
     in.publish_root(index_, at_);

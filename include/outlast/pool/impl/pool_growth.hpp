@@ -336,8 +336,11 @@ void basic_pool<D>::cut_tail(std::uint32_t least_pages) {
         first + pool_format::chunk_pages(gone.count, sizeof(pool_format::page_line));
     if (first < end) pages_->release_pages(first, std::min(last, end) - first);
   }
+  if (!file_) return;
+  // Otherwise the log would write pages to the file that are cut off.
+  if constexpr (domain::logs_lines<D>) D::checkpoint(base_);
   // (P6) the file is cut.
-  if (file_) file_->cut(bytes);
+  file_->cut(bytes);
 }
 
 }  // namespace outlast

@@ -98,19 +98,39 @@ void fill(basic_pool<D>& target) {
   }
 }
 
-/// Fills all pages. Returns the number of additional roots.
-unsigned fill_rest(pool& target) {
-  unsigned count = 0;
+/// Fills all pages.
+void fill_rest(pool& target) {
+  const attached_root root = target.attach_root("full", "bytes", 1, true);
+  void* first = nullptr;
   for (const std::uint32_t pages : {2048U, 256U, 16U, 1U}) {
     try {
-      for (; count < 200; ++count) {
-        add_root(target, "full" + std::to_string(count), pages, 0x33);
+      for (;;) {
+        const std::size_t bytes = pages * page_bytes;
+        void* const run =
+            target.pages().allocate_run(pool_format::run_kind::large, root.index, 1, pages, bytes);
+        std::memset(run, 0x33, bytes);
+        if (first == nullptr) first = run;
       }
-    } catch (const out_of_space&) {
-      target.detach_root(target.attach_root("full" + std::to_string(count), "bytes", 1, true).index,
-                         false);
+    } catch (const out_of_space&) {  // shorter runs are left
     }
   }
+  target.publish_root(root.index, first);
+  target.detach_root(root.index, false);
+}
+
+/// Returns the pages of a pool that fill_rest() has filled.
+std::uint64_t expect_full(pool& target) {
+  const attached_root root = target.attach_root("full", "bytes", 1, true);
+  std::uint64_t count = 0;
+  target.pages().for_each_run([&](std::uint32_t page, pool_format::run_word run) {
+    if (run.owner != root.index) return;
+    const auto* const bytes = static_cast<const std::byte*>(target.pages().address_of(page));
+    EXPECT_EQ(bytes[0], std::byte{0x33});
+    EXPECT_EQ(std::memcmp(bytes, bytes + 1, run.pages * page_bytes - 1), 0);
+    count += run.pages;
+  });
+  target.root_relocated(root.index);
+  target.detach_root(root.index, false);
   return count;
 }
 
@@ -135,14 +155,14 @@ void expect_sound(const std::string& path) {
 }
 
 /// Adds pages beyond the old capacity.
-void expect_growth(pool& target, std::size_t old_capacity) {
+void expect_growth(pool& target, std::size_t old_capacity, const std::string& name = "grown") {
   unsigned count = 0;
   while (target.size_bytes() <= old_capacity + mib) {
     ASSERT_LT(count, 200U);
-    add_root(target, "grown" + std::to_string(count++), 512, 0x44);
+    add_root(target, name + std::to_string(count++), 512, 0x44);
   }
   for (unsigned i = 0; i < count; ++i) {
-    expect_root(target, "grown" + std::to_string(i), 512, 0x44);
+    expect_root(target, name + std::to_string(i), 512, 0x44);
   }
 }
 
@@ -166,7 +186,8 @@ class UpgradePool : public testing::TestWithParam<std::tuple<size_case, bool, bo
         path_,
         {.size_bytes = sizes().size, .capacity_bytes = sizes().capacity, .format_version = 1});
     fill(made);
-    if (sizes().full) filled_ = fill_rest(made);
+    if (sizes().full) fill_rest(made);
+    if (sizes().full) filled_ = expect_full(made);
     capacity_ = made.capacity_bytes();
     if (is_closed()) made.close();
   }
@@ -180,7 +201,7 @@ class UpgradePool : public testing::TestWithParam<std::tuple<size_case, bool, bo
 
   temp_directory folder_;
   std::string path_ = folder_.file("pool");
-  unsigned filled_ = 0;
+  std::uint64_t filled_ = 0;  ///< pages
   std::size_t capacity_ = 0;
 };
 
@@ -206,9 +227,13 @@ TEST_P(UpgradePool, has_its_contents_and_grows) {
   pool target = pool::open(path_);
   expect_contents(target);
   for (unsigned i = 0; i < 300; ++i) expect_root(target, "many" + std::to_string(i), 1, 9);
-  if (capacity_ < 512 * mib) expect_growth(target, target.size_bytes());
+  if (capacity_ < 512 * mib) expect_growth(target, target.size_bytes(), "again");
   for (unsigned i = 0; i < 300; ++i) target.drop_root("many" + std::to_string(i));
-  for (unsigned i = 0; i < filled_; ++i) target.drop_root("full" + std::to_string(i));
+  if (sizes().full) {
+    EXPECT_EQ(expect_full(target), filled_);
+    EXPECT_GT(filled_, 16000U);
+    target.drop_root("full");
+  }
   target.trim();
   expect_contents(target);
   target.close();

@@ -1,12 +1,13 @@
 // Goal: pools of each released format can be opened, have their content, and can be changed.
 // Method: golden pools of every family that were made when the format was released (make_golden),
-// closed or killed, opened where they were made and elsewhere.
+// closed or killed, opened where they were made and elsewhere, and converted to the newest format.
 #include <tests/layout/families.hpp>
 #include <tests/support/reasons.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <outlast/base/error.hpp>
 #include <outlast/pool/check.hpp>
+#include <outlast/pool/detail/upgrade.hpp>
 #include <outlast/pool/file/file_identity.hpp>
 #include <outlast/pool/file/mapped_file.hpp>
 #include <outlast/pool/file/test_hooks.hpp>
@@ -14,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -33,6 +35,12 @@ std::string copy_of(const temp_directory& folder, const std::string& name) {
   const pool_detail::unique_fd file(::open(copy.c_str(), O_RDWR | O_CLOEXEC));
   pool_detail::adopt_copy(copy, file.get());
   return copy;
+}
+
+std::uint32_t version_of(const std::string& path) {
+  const pool_format::file_view view(path);
+  const auto reading = pool_format::read_header(view.bytes());
+  return reading.header ? reading.header->fixed.format_version : 0;
 }
 
 /// The machine is the one that the killed pools were open on.
@@ -90,6 +98,34 @@ TEST_P(golden, can_be_changed) {
   EXPECT_FALSE(pool_format::has_errors(pool_format::check_file(path)));
 }
 
+TEST_P(golden, holds_what_it_held_as_version_2) {
+  const std::string path = copy_of(folder_, name());
+  pool_detail::upgrade_unopened(pool_detail::mapped_file::open(path));
+  for (const pool_format::finding& one : pool_format::check_file(path)) {
+    EXPECT_EQ(one.level, pool_format::severity::note) << one.sentence;
+  }
+  pool_options elsewhere;
+  if (of().name != "objects") elsewhere.base_address = 0x5548'0000'0000;
+  expect_content(path, of().filled, elsewhere);
+  EXPECT_EQ(version_of(path), pool_format::version_2);
+  expect_content(path, of().filled);
+  EXPECT_FALSE(pool_format::has_errors(pool_format::check_file(path)));
+}
+
+TEST_P(golden, can_be_changed_as_version_2) {
+  const std::string path = copy_of(folder_, name());
+  {
+    pool_options options;
+    options.upgrade = true;
+    auto opened = pool::open(path, options);
+    of().change(opened);
+    EXPECT_EQ(of().content(opened), of().changed);
+  }  // not closed
+  EXPECT_EQ(version_of(path), pool_format::version_2);
+  expect_content(path, of().changed);
+  EXPECT_FALSE(pool_format::has_errors(pool_format::check_file(path)));
+}
+
 TEST_P(golden, is_refused_as_torn_after_a_start_of_the_machine_unless_it_was_closed) {
   const std::string path = copy_of(folder_, name());
   pool_detail::test_hooks().boot = pool_format::boot_id{7, 7};
@@ -121,6 +157,20 @@ TEST(golden_store, holds_what_it_held_and_can_be_changed) {
   change_store(store);
   EXPECT_EQ(content_of_store(store), changed_store);
   EXPECT_FALSE(pool_format::has_errors(pool_format::check_file(store + "/store.pool")));
+}
+
+TEST(golden_store, can_be_changed_as_version_2) {
+  const temp_directory folder;
+  const std::string store = folder.file("store");
+  const std::string path = store + "/store.pool";
+  fs::create_directory(store);
+  fs::copy_file(fs::path(OUTLAST_GOLDEN_POOLS) / "store-closed.pool", path);
+  pool_detail::upgrade_unopened(pool_detail::mapped_file::open(path));
+  EXPECT_EQ(version_of(path), pool_format::version_2);
+  EXPECT_EQ(content_of_store(store), filled_store);
+  change_store(store);
+  EXPECT_EQ(content_of_store(store), changed_store);
+  EXPECT_FALSE(pool_format::has_errors(pool_format::check_file(path)));
 }
 
 TEST(golden_pools, are_all_read) {

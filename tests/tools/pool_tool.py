@@ -272,11 +272,11 @@ class Upgrade(PoolTest):
         before = self.pool.read_bytes()
         self.assertIn("nothing to do", self.does("upgrade", self.pool))
         self.assertEqual(self.says("upgrade", self.pool),
-                         {"file": str(self.pool), "format_version": 1, "before": 1, "newest": 1, "changed": False})
+                         {"file": str(self.pool), "format_version": 2, "before": 2, "newest": 2, "changed": False})
         self.assertEqual(self.pool.read_bytes(), before)
 
     def test_a_version_in_a_damaged_header_is_not_believed(self):
-        self.spoil(self.VERSION, struct.pack("<I", 2))
+        self.spoil(self.VERSION, struct.pack("<I", 7))
         self.refuses("upgrade", self.pool, says=[str(self.pool), "damaged", "checksum"])
 
     def test_other_files_are_refused(self):

@@ -33,7 +33,8 @@ void choose_zones(pool_sizes& sizes, const pool_options& options, const std::str
                     " bytes is too small; it needs " + std::to_string(smallest));
   }
   sizes.space_bytes = base::round_up(
-      std::max({usual_space_bytes, 4 * sizes.size_bytes, sizes.capacity_bytes}), space_unit);
+      space_bytes_for(std::max(sizes.size_bytes, sizes.capacity_bytes), sizes.capacity_bytes),
+      space_unit);
   sizes.space_bytes = std::min(sizes.space_bytes, largest_capacity_bytes);
   if (options.reserve_shadow_copy) {
     sizes.shadow_distance = sizes.capacity_bytes != 0
@@ -45,6 +46,11 @@ void choose_zones(pool_sizes& sizes, const pool_options& options, const std::str
 }
 
 }  // namespace
+
+std::uint64_t space_bytes_for(std::uint64_t least, std::uint64_t limit) noexcept {
+  constexpr std::uint64_t least_space_bytes = std::uint64_t{1} << 30;
+  return std::max(limit == 0 ? std::max(usual_space_bytes, 4 * least) : least_space_bytes, least);
+}
 
 pool_sizes sizes_for(const pool_options& options, const std::string& path) {
   pool_sizes sizes{};

@@ -121,12 +121,12 @@ wanted_space space_for(const mapped_file& file, const parsed_header& header,
     return {whole, whole, 0};
   }
   const std::uint64_t present = header.file_bytes();
-  const std::uint64_t asked = std::max({present, base::round_up(options.size_bytes, page_bytes),
-                                        tables.limit_bytes, std::uint64_t{options.capacity_bytes}});
-  const std::uint64_t least = base::round_up(asked, base_alignment);
-  const std::uint64_t most = std::max(usual_space_bytes, 4 * present);
-  const std::uint64_t bytes =
-      std::min({std::max(most, least), largest_capacity_bytes, std::max(least, permitted_space())});
+  const std::uint64_t limit =
+      options.capacity_bytes != 0 ? options.capacity_bytes : tables.limit_bytes;
+  const std::uint64_t least = base::round_up(
+      std::max({present, base::round_up(options.size_bytes, page_bytes), limit}), base_alignment);
+  const std::uint64_t bytes = std::min(
+      {space_bytes_for(least, limit), largest_capacity_bytes, std::max(least, permitted_space())});
   return {base::round_up(present, base_alignment), bytes, 0};
 }
 

@@ -363,7 +363,6 @@ class basic_pool {
                                    std::uint32_t count);
   void set_growth_word(pool_format::growth_table table, unsigned chunk, std::uint32_t page);
   void store_growth_word(std::atomic<std::uint64_t>& word, std::uint64_t value);
-  [[nodiscard]] bool state_needs_sync() const noexcept;
   [[nodiscard]] std::string remedy_if_full() const;
   static constexpr std::uint32_t min_cut_pages = 256;  // of a cut while other threads allocate
   void cut_tail(std::uint32_t least_pages);
@@ -384,7 +383,7 @@ class basic_pool {
   void give_back_free_pages(free_pages which);
   void map_shadows();
   void map_shadow(const region_info& region);
-  void write_state(const pool_format::state_slot& changed, bool sync = true);
+  void write_state(const pool_format::state_slot& changed);
   void complete_upgrade();
   [[nodiscard]] static bool same_state(const pool_format::state_slot& a,
                                        const pool_format::state_slot& b) noexcept;

@@ -389,7 +389,7 @@ void mapped_file::map(std::uint64_t file_bytes, bool as_copy) {
   is_in_memory_ = in_memory_file_system();
 }
 
-void mapped_file::extend(std::uint64_t file_bytes, bool durable, bool zeros) {
+void mapped_file::extend(std::uint64_t file_bytes, bool zeros) {
   if (is_device()) {
     if (file_bytes > device_bytes_) {
       throw error(errc::no_space, path_,
@@ -411,9 +411,8 @@ void mapped_file::extend(std::uint64_t file_bytes, bool durable, bool zeros) {
     if (!can_allocate_) write_zeros(path_, fd_.get(), mapped_, file_bytes - mapped_);
     set_length(path_, fd_.get(), file_bytes);
   }
-  const int failed = durable ? domain::sync_of_open_file(
-                                   base_, [this] { return ::fsync(fd_.get()) == 0 ? 0 : errno; })
-                             : 0;
+  const int failed =
+      domain::sync_of_open_file(base_, [this] { return ::fsync(fd_.get()) == 0 ? 0 : errno; });
   if (failed != 0) fail(path_, "sync the file with its device", failed);
   map_range(mapped_, file_bytes - mapped_);
   mapped_ = file_bytes;

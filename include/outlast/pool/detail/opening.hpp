@@ -43,6 +43,10 @@ struct pool_sizes {
 /// Address space of a pool that has no limit and is not larger than a quarter of this.
 inline constexpr std::uint64_t usual_space_bytes = std::uint64_t{64} << 30;
 
+/// Returns the address space for a pool that needs `least` bytes of it and has this limit, or none
+/// (0).
+[[nodiscard]] std::uint64_t space_bytes_for(std::uint64_t least, std::uint64_t limit) noexcept;
+
 /// Returns a complete first page of a clean pool. Its size is at most what its first chunk of
 /// descriptors covers: the opener grows it.
 [[nodiscard]] pool_format::header_page make_header(const pool_sizes& sizes,

@@ -133,10 +133,10 @@ class mapped_file {
   /// Maps `file_bytes` of the file at the start of the reserved range. `as_copy`: stores stay in
   /// memory, also in the part that extend() adds.
   void map(std::uint64_t file_bytes, bool as_copy = false);
-  /// Lengthens the file, unless it is a device, and maps the new part. If `durable`, the length is
-  /// durable at return. If `zeros`, a longer file is cut before, so that the new part of a file has
-  /// zeros. Throws error{no_space}.
-  void extend(std::uint64_t file_bytes, bool durable = true, bool zeros = false);
+  /// Lengthens the file, unless it is a device, and maps the new part. Durable at return. If
+  /// `zeros`, a longer file is cut before, so that the new part of a file has zeros. Throws
+  /// error{no_space}.
+  void extend(std::uint64_t file_bytes, bool zeros = false);
   /// Cuts the end of the file off, unless it is a device. The addresses stay reserved, and the
   /// mapping ends there. May have no effect; has none while a backup copies the file.
   void cut(std::uint64_t file_bytes) noexcept;

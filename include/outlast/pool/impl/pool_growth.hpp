@@ -120,7 +120,7 @@ bool basic_pool<D>::extend_to(std::uint64_t wanted_pages, std::uint64_t wanted_s
       memory_has_zeros_ ? std::uint64_t{limit} * pool_format::page_bytes : ~std::uint64_t{0};
   if (file_) {
     if (!file_->is_device()) zeros_from = file_->mapped_bytes();
-    if (bytes > file_->mapped_bytes()) file_->extend(bytes, state_needs_sync(), grows_tables());
+    if (bytes > file_->mapped_bytes()) file_->extend(bytes, grows_tables());
   }
   if (limit < cut_end_)
     pages_->prepare(limit, std::min(cut_end_, static_cast<std::uint32_t>(end)) - limit);
@@ -129,7 +129,7 @@ bool basic_pool<D>::extend_to(std::uint64_t wanted_pages, std::uint64_t wanted_s
   pool_format::state_slot next = state_;
   next.size_bytes = size;
   // (P2) the state permits the pages.
-  write_state(next, state_needs_sync());
+  write_state(next);
   D::psync();  // the result acknowledges the stores
   pages_->raise_limit(static_cast<std::uint32_t>(end));
   why_full_.clear();
@@ -230,13 +230,6 @@ void basic_pool<D>::store_growth_word(std::atomic<std::uint64_t>& word, std::uin
   domain::persist<D>(&word, sizeof word);
 }
 
-/// Returns whether a change of the size must reach the device: what only kills survive is refused
-/// after a crash of the machine anyway.
-template <domain::persistence_domain D>
-bool basic_pool<D>::state_needs_sync() const noexcept {
-  return effective_ != domain::kind::process;
-}
-
 template <domain::persistence_domain D>
 void basic_pool<D>::set_limit(std::size_t bytes) {
   const auto lock = usable_alone();
@@ -323,7 +316,7 @@ void basic_pool<D>::cut_tail(std::uint32_t least_pages) {
   pool_format::state_slot next = state_;
   next.size_bytes = size;
   // (P5) persisted-before (P6): the state permits no page that the file lacks.
-  write_state(next, state_needs_sync());
+  write_state(next);
   D::psync();
   cut_end_ = std::max(cut_end_, limit);
   pages_->lower_limit(end);

@@ -230,7 +230,7 @@ void basic_pool<D>::mark_clean(std::uint32_t high_water) {
 }
 
 template <domain::persistence_domain D>
-void basic_pool<D>::write_state(const pool_format::state_slot& changed, bool sync) {
+void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
   pool_format::header_page& page = header();
   pool_format::state_slot next = changed;
   next.generation = state_.generation + 1;
@@ -252,7 +252,7 @@ void basic_pool<D>::write_state(const pool_format::state_slot& changed, bool syn
   const bool reached_device =
       instructions_ == domain::kind::file || instructions_ == domain::kind::logged_file ||
       effective_ == domain::kind::adr || effective_ == domain::kind::cache_persistent;
-  if (file_ && sync && !reached_device && !same_state(next, state_)) file_->sync(sizeof page);
+  if (file_ && !reached_device && !same_state(next, state_)) file_->sync(sizeof page);
   state_ = next;
   state_size_.store(next.size_bytes, std::memory_order_relaxed);
 }

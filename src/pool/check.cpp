@@ -297,30 +297,35 @@ namespace {
 
 using pool_detail::fail;
 
+/// Bytes of a file, from `begin` to `end`.
+struct file_part {
+  std::uint64_t begin;
+  std::uint64_t end;
+};
+
 /// A file mapped for reading. Only the stored parts of its tables are mapped from the file; zeros
 /// of the process replace the holes. A read of a hole through the file would fill it, in memory or
 /// on the file system.
 class sparse_mapping {
  public:
-  sparse_mapping(int fd, const std::string& path, std::uint64_t bytes, std::uint64_t tables)
+  /// `tables`: ascending, without overlaps.
+  sparse_mapping(int fd, const std::string& path, std::uint64_t bytes,
+                 const std::vector<file_part>& tables)
       : fd_(fd), path_(path), bytes_(bytes) {
-    const auto kernel_page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    const std::uint64_t tables_end = std::min(base::round_up(tables, kernel_page), bytes);
     void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) fail_to_map();
     base_ = static_cast<std::byte*>(mapped);
     try {
-      std::uint64_t done = 0;
-      const auto show = [&](std::uint64_t first, std::uint64_t end) {
-        first = std::max(done, first / kernel_page * kernel_page);
-        done = std::min(base::round_up(end, kernel_page), tables_end);
-        if (first < done) show_part(first, done);
-      };
       // Pages that are dirty in the cache are no holes, even if the file system reports holes.
       const bool told = pool_detail::known_file_system(fd) || pool_detail::sync_data(fd) == 0;
-      if (!told || !pool_detail::for_each_stored(fd, 0, tables_end, show)) show(done, tables_end);
-      if (tables_end < bytes) map_part(tables_end, bytes);
+      std::uint64_t done = 0;
+      for (const file_part& table : tables) {
+        const std::uint64_t begin = std::min(table.begin, bytes);
+        if (done < begin) map_part(done, begin);
+        done = std::max(done, show_table(begin, table.end, told));
+      }
+      if (done < bytes) map_part(done, bytes);
       if (::mprotect(base_, bytes_, PROT_READ) != 0) fail_to_map();
     } catch (...) {
       ::munmap(base_, bytes_);
@@ -343,6 +348,20 @@ class sparse_mapping {
     throw error(errc::io_failure, path_,
                 "cannot map the file: " + std::generic_category().message(errno) +
                     base::sentence_of_address_limit());
+  }
+
+  /// Maps the stored parts of a table. Returns the end of the bytes that need no other mapping.
+  std::uint64_t show_table(std::uint64_t begin, std::uint64_t end, bool told) {
+    const auto kernel_page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    const std::uint64_t table_end = std::min(base::round_up(end, kernel_page), bytes_);
+    std::uint64_t done = begin;
+    const auto show = [&](std::uint64_t first, std::uint64_t last) {
+      first = std::max(done, first / kernel_page * kernel_page);
+      done = std::min(base::round_up(last, kernel_page), table_end);
+      if (first < done) show_part(first, done);
+    };
+    if (!told || !pool_detail::for_each_stored(fd_, begin, table_end, show)) show(done, table_end);
+    return table_end;
   }
 
   void show_part(std::uint64_t first, std::uint64_t end) {
@@ -370,24 +389,38 @@ class sparse_mapping {
   unsigned mappings_ = 0;
 };
 
-/// Returns the end of the tables of the pool in a file, or of its first page if it holds no pool.
-std::uint64_t end_of_tables(int fd, const std::string& path) {
+/// Returns the tables of the pool in a file, or its first page if it holds no pool.
+std::vector<file_part> parts_of_tables(int fd, const std::string& path) {
+  const auto read = [&](std::uint64_t offset, void* to, std::size_t size) {
+    std::memset(to, 0, size);
+    ssize_t got = 0;
+    do {
+      got = ::pread(fd, to, size, static_cast<off_t>(offset));
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) fail(path, "read the file", errno);
+    return static_cast<std::size_t>(got);
+  };
   header_page page{};
-  ssize_t got = 0;
-  do {
-    got = ::pread(fd, static_cast<void*>(&page), sizeof page, 0);
-  } while (got < 0 && errno == EINTR);
-  if (got < 0) fail(path, "read the file", errno);
-  const header_reading reading =
-      read_header(std::as_bytes(std::span(&page, 1)).first(static_cast<std::size_t>(got)));
-  return reading.header ? reading.header->fixed.first_data_offset : page_bytes;
+  const std::size_t got = read(0, static_cast<void*>(&page), sizeof page);
+  const header_reading reading = read_header(std::as_bytes(std::span(&page, 1)).first(got));
+  if (!reading.header) return {{0, page_bytes}};
+  std::string wrong;  // the check reports it
+  const pool_tables tables = read_tables(*reading.header, read, wrong);
+  std::vector<file_part> parts{{0, reading.header->fixed.first_data_offset}};
+  tables.for_each_added([&](std::uint32_t first, std::uint32_t pages) {
+    parts.push_back(
+        {std::uint64_t{first} * page_bytes, (std::uint64_t{first} + pages) * page_bytes});
+  });
+  std::sort(parts.begin(), parts.end(),
+            [](const file_part& a, const file_part& b) { return a.begin < b.begin; });
+  return parts;
 }
 
 }  // namespace
 
 std::vector<finding> check_open_file(int fd, std::uint64_t bytes, std::uint32_t used_pages) {
   const std::string path;
-  const sparse_mapping mapping(fd, path, bytes, end_of_tables(fd, path));
+  const sparse_mapping mapping(fd, path, bytes, parts_of_tables(fd, path));
   return check_image(mapping.bytes(), used_pages);
 }
 
@@ -418,7 +451,7 @@ void file_view::map() {
   holder_ = pool_detail::lock_holder(fd_);
   if (size_ == 0) return;
   if (!device) {
-    base_ = sparse_mapping(fd_, path_, size_, end_of_tables(fd_, path_)).release();
+    base_ = sparse_mapping(fd_, path_, size_, parts_of_tables(fd_, path_)).release();
     return;
   }
   void* const mapped = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd_, 0);

@@ -172,39 +172,39 @@ constexpr std::array arguments = {
                "before the value: it says something about its leaf alone, and where the way to the "
                "leaf is lost the crash has undone an insertion and an update that both had not "
                "answered"},
-    redundancy{"fresh_pool.hpp:32 flush late", "domain::persist<D>(base, magic_bytes)",
+    redundancy{"fresh_pool.hpp:37 flush late", "domain::persist<D>(base, magic_bytes)",
                "formatting answers nothing: opening goes on and marks the pool dirty, with flushes "
                "and fences of the same thread, before anything is answered"},
-    redundancy{"fresh_pool.hpp:32 fence", "domain::persist<D>(base, magic_bytes)",
+    redundancy{"fresh_pool.hpp:37 fence", "domain::persist<D>(base, magic_bytes)",
                "formatting answers nothing: opening goes on and marks the pool dirty, with flushes "
                "and fences of the same thread, before anything is answered"},
-    redundancy{"pool_impl.hpp:356 fence", "D::psync();",
+    redundancy{"pool_impl.hpp:419 fence", "D::psync();",
                "closing: it completes what its own thread flushed, and the session of a root ends "
                "with a psync behind its last flush, or nothing of it is trusted"},
-    redundancy{"root_directory.hpp:147 fence late", "set(entry.state, pool_format::entry_creating)",
+    redundancy{"root_directory.hpp:164 fence late", "set(entry.state, pool_format::entry_creating)",
                "the store that it falls behind goes to a page that is still free, or to the "
                "block_size of that page's line, which says nothing before the line's word does"},
-    redundancy{"root_directory.hpp:184 flush",
+    redundancy{"root_directory.hpp:201 flush",
                "domain::persist<D>(&entry, pool_format::line_bytes)",
                "object, check word and state share a line; the state is stored with release, which "
                "stays behind earlier stores to its line, and its own flush covers all three"},
-    redundancy{"root_directory.hpp:184 fence",
+    redundancy{"root_directory.hpp:201 fence",
                "domain::persist<D>(&entry, pool_format::line_bytes)",
                "object, check word and state share a line; the state is stored with release, which "
                "stays behind earlier stores to its line, and its own flush covers all three"},
-    redundancy{"root_directory.hpp:207 flush", "set(entry.occupancy_valid, ",
+    redundancy{"root_directory.hpp:224 flush", "set(entry.occupancy_valid, ",
                "lost, the mark costs a recovery; late, it still comes before what the next "
                "attaching, dropping or creating stores to the same line"},
-    redundancy{"root_directory.hpp:207 fence", "set(entry.occupancy_valid, ",
+    redundancy{"root_directory.hpp:224 fence", "set(entry.occupancy_valid, ",
                "lost, the mark costs a recovery; late, it still comes before what the next "
                "attaching, dropping or creating stores to the same line"},
-    redundancy{"region_table.hpp:89 fence late", "set(entries_[index].state, ",
+    redundancy{"region_table.hpp:96 fence late", "set(entries_[index].state, ",
                "the store that it falls behind goes to a page that is still free, or to the "
                "block_size of that page's line, which says nothing before the line's word does"},
-    redundancy{"region_table.hpp:141 flush", "set(entries_[index].state, ",
+    redundancy{"region_table.hpp:148 flush", "set(entries_[index].state, ",
                "undoing a reservation: found as being created, the entry is removed at the next "
                "opening; reserved again, it gets the same mark in the same word"},
-    redundancy{"region_table.hpp:141 fence", "set(entries_[index].state, ",
+    redundancy{"region_table.hpp:148 fence", "set(entries_[index].state, ",
                "undoing a reservation: found as being created, the entry is removed at the next "
                "opening; reserved again, it gets the same mark in the same word"},
 };

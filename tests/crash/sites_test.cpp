@@ -59,6 +59,8 @@ constexpr std::array exceptions = {
         "another thread takes over what the caller retires: after more epochs than a run has, "
         "or where there is no room"},
     exception{"pool_impl.hpp", "::record_file(", 2, true, "the machine's pools are in no file"},
+    exception{"pool_impl.hpp", "::complete_upgrade(", 2, true,
+              "the machine's pools are not converted"},
     exception{"set_operation.hpp", "::free_one(", 1, true,
               "there is no volatile memory left to remember a dead node in"},
     exception{"root_directory.hpp", "::forget_occupancy(", 1, true,

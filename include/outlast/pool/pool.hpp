@@ -202,9 +202,9 @@ class basic_pool {
     return std::size_t{pages_->limit()} * pool_format::page_bytes;
   }
   /// Returns the size that a structure may assume which takes a share of the pool by default: the
-  /// present size, or 64 MiB if the pool can grow to that.
+  /// present size, or half of what the pool can grow to, up to 64 MiB.
   [[nodiscard]] std::size_t usual_bytes() const {
-    return std::max(size_bytes(), std::min(capacity_bytes(), pool_options().size_bytes));
+    return std::max(size_bytes(), std::min(capacity_bytes() / 2, pool_options().size_bytes));
   }
   /// Returns true if recovery must skip damaged parts where that is possible.
   [[nodiscard]] bool salvages() const noexcept { return options_.salvage; }

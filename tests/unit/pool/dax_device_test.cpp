@@ -346,6 +346,7 @@ TEST_F(DaxDevice, is_mapped_in_its_units) {
             errc::bad_argument);
   pool_options odd = small;
   odd.capacity_bytes = 30 * mib + 4096;
+  odd.format_version = 1;
   pool target = pool::create(path_, odd);
   EXPECT_EQ(target.capacity_bytes(), 32 * mib);
   EXPECT_EQ(target.base() % (4 * mib), 0u);
@@ -354,7 +355,8 @@ TEST_F(DaxDevice, is_mapped_in_its_units) {
 TEST_F(DaxDevice, takes_no_pool_whose_capacity_does_not_fit_its_units) {
   pool_detail::test_hooks().dax_alignment.reset();
   fs::remove(path_);
-  pool::create(path_, {.size_bytes = 8 * mib, .capacity_bytes = 31 * mib}).close();
+  pool::create(path_, {.size_bytes = 8 * mib, .capacity_bytes = 31 * mib, .format_version = 1})
+      .close();
   pool_detail::test_hooks().dax_alignment = alignment;
   EXPECT_EQ(reason_of([&] { (void)pool::open(path_); }), errc::refused);
 }

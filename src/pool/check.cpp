@@ -319,9 +319,11 @@ class sparse_mapping {
     try {
       // Pages that are dirty in the cache are no holes, even if the file system reports holes.
       const bool told = pool_detail::known_file_system(fd) || pool_detail::sync_data(fd) == 0;
+      const auto kernel_page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
       std::uint64_t done = 0;
       for (const file_part& table : tables) {
-        const std::uint64_t begin = std::min(table.begin, bytes);
+        const std::uint64_t begin =
+            std::max(done, std::min(table.begin / kernel_page * kernel_page, bytes));
         if (done < begin) map_part(done, begin);
         done = std::max(done, show_table(begin, table.end, told));
       }

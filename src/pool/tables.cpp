@@ -108,14 +108,6 @@ std::uint64_t pool_tables::descriptor_offset(std::uint32_t page) const noexcept 
   return chunk.offset + std::uint64_t{page - chunk.first} * line_bytes;
 }
 
-bool pool_tables::holds_chunk(std::uint32_t page) const noexcept {
-  bool holds = false;
-  for_each_added([&](std::uint32_t first, std::uint32_t pages) {
-    holds = holds || (page >= first && page - first < pages);
-  });
-  return holds;
-}
-
 pool_tables read_tables(const parsed_header& header, const table_reader& read, std::string& wrong) {
   pool_tables result = fixed_tables(header);
   if (!header.grows()) return result;

@@ -94,8 +94,6 @@ struct pool_tables {
   [[nodiscard]] std::uint32_t region_count() const noexcept { return count(regions); }
   /// Returns the offset of the descriptor of a page. Requires: page < pages.
   [[nodiscard]] std::uint64_t descriptor_offset(std::uint32_t page) const noexcept;
-  /// Returns whether the page belongs to a chunk of a table that was added by growth.
-  [[nodiscard]] bool holds_chunk(std::uint32_t page) const noexcept;
   /// Calls `visit(first page, pages)` for each chunk that was added by growth.
   template <class Visit>
   void for_each_added(Visit&& visit) const;

@@ -263,7 +263,10 @@ std::string basic_pool<D>::remedy_if_full() const {
   }
   if (!file_) return "provide more memory";
   if (file_->is_device()) return "use a larger device";
-  if (mapped_bytes() < space_bytes_) return "provide space on the file system";
+  if (mapped_bytes() < space_bytes_) {
+    const std::lock_guard alone(growing_);
+    return why_full_.empty() ? "provide space on the file system" : why_full_;
+  }
   return "close the pool and open it again: this opening has reserved " +
          std::to_string(space_bytes_) + " bytes of address space";
 }

@@ -1,7 +1,10 @@
 // Goal: a pool grows when it is full and gives back what is free, so that its file is as long as
 // its contents. Method: fill, erase and reopen pools of few pages, whose tables have many chunks,
 // and compare the contents, the checks and the lengths.
+#include <outlast/domain/logged_file.hpp>
+#include <outlast/domain/native.hpp>
 #include <outlast/domain/persist.hpp>
+#include <outlast/domain/process.hpp>
 #include <outlast/pool/check.hpp>
 #include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/pool.hpp>

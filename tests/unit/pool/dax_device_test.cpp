@@ -274,7 +274,8 @@ TEST_F(DaxDevice, has_one_opener) {
 
 TEST_F(DaxDevice, grows_to_its_end_and_no_further) {
   {
-    pool target = pool::create(path_, {.size_bytes = 5 * mib, .capacity_bytes = 100 * mib});
+    pool target = pool::create(
+        path_, {.size_bytes = 5 * mib, .capacity_bytes = 100 * mib, .format_version = 1});
     target.grow(20 * mib);
     fill(target, 1, 100);
     EXPECT_EQ(reason_of([&] { target.grow(64 * mib); }), errc::no_space);

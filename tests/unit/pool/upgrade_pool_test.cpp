@@ -212,7 +212,7 @@ TEST_P(UpgradePool, has_its_contents_and_grows) {
     pool target = upgraded();
     EXPECT_EQ(target.was_dirty(), !is_closed());
     expect_contents(target);
-    EXPECT_GE(target.capacity_bytes(), std::size_t{64} << 30);
+    EXPECT_GE(target.capacity_bytes(), std::size_t{2} << 30);  // more than any of these had
     target.close();
   }
   EXPECT_EQ(version_of(path_), 2U);

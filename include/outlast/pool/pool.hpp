@@ -204,6 +204,7 @@ class basic_pool {
   /// Returns the size that a structure may assume which takes a share of the pool by default: the
   /// present size, or half of what the pool can grow to, up to 64 MiB.
   [[nodiscard]] std::size_t usual_bytes() const {
+    if (!grows_tables()) return size_bytes();
     return std::max(size_bytes(), std::min(capacity_bytes() / 2, pool_options().size_bytes));
   }
   /// Returns true if recovery must skip damaged parts where that is possible.

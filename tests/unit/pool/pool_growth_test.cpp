@@ -170,8 +170,8 @@ TYPED_TEST(Growth, stops_at_the_limit_which_can_be_changed) {
 
 TYPED_TEST(Growth, gives_room_for_any_number_of_roots_and_regions) {
   using pool_type = typename TestFixture::pool_type;
-  constexpr int roots = 700;
-  constexpr int regions = 200;
+  constexpr int roots = 300;
+  constexpr int regions = 80;
   {
     auto target = pool_type::create(this->path, {.size_bytes = mib});
     for (int i = 0; i < roots; ++i) {

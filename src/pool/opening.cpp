@@ -186,7 +186,7 @@ std::uint64_t reserve_for_open(mapped_file& file, const parsed_header& header,
   for (space = wanted; space.bytes / 2 > space.least && header.state.base_address != 0;) {
     space.bytes /= 2;
     if (header.state.base_address % file.alignment() == 0 &&
-        file.reserve(header.state.base_address, space.reserve_bytes())) {
+        reserve_at(file, header.state.base_address, recorded, space)) {
       return space.bytes;
     }
   }
@@ -198,7 +198,11 @@ std::uint64_t reserve_for_open(mapped_file& file, const parsed_header& header,
       return space.bytes;
     }
   }
-  for (space = wanted;; space.bytes = std::max(space.least, space.bytes / 2)) {
+  space = wanted;
+  if (space.bytes != space.least && !recorded.empty()) {
+    space.bytes = space_between(recorded.front(), recorded, space);
+  }
+  for (;; space.bytes = std::max(space.least, space.bytes / 2)) {
     try {
       file.reserve_anywhere(space.reserve_bytes(), [&](std::uintptr_t address) {
         return usable_beside(address, recorded, space.reserve_bytes());

@@ -7,21 +7,13 @@
 namespace outlast::pool_format {
 namespace {
 
+constexpr auto relaxed = std::memory_order_relaxed;
+
 std::uint64_t check_of(growth_table table, unsigned chunk, std::uint32_t value) noexcept {
   const std::uint64_t where =
       std::uint64_t{static_cast<std::uint8_t>(table)} << 40 | std::uint64_t{chunk} << 32;
   return base::mix64(check_word(where | value)) >> 32 | 1;  // a word is never 0
 }
-
-struct plain_words {
-  std::uint64_t descriptors[max_chunks];
-  std::uint64_t roots[max_chunks];
-  std::uint64_t regions[max_chunks];
-  std::uint64_t limit;
-  std::uint64_t floor;
-  std::uint64_t reserved[6];
-};
-static_assert(sizeof(plain_words) == sizeof(growth_words));
 
 /// Reads the chunks of one table from its growth words.
 class chunk_reading {
@@ -32,12 +24,13 @@ class chunk_reading {
   /// Returns the chunks up to the first that is missing. A chunk beyond the pool counts as missing:
   /// a growth was interrupted.
   [[nodiscard]] std::vector<table_chunk> read(growth_table table, const char* name,
-                                              const std::uint64_t* words, doubling by,
+                                              const std::atomic<std::uint64_t>* words, doubling by,
                                               std::size_t item_bytes) {
     std::vector<table_chunk> chunks;
     unsigned missing = max_chunks;
     for (unsigned chunk = 0; chunk < max_chunks && by.shift + chunk <= 32; ++chunk) {
-      const std::optional<std::uint64_t> offset = offset_of(table, name, chunk, words[chunk]);
+      const std::optional<std::uint64_t> offset =
+          offset_of(table, name, chunk, words[chunk].load(relaxed));
       const std::uint64_t count = by.count_of(chunk);
       if (!offset || *offset + count * item_bytes > file_bytes_) {
         missing = std::min(missing, chunk);
@@ -119,10 +112,11 @@ pool_tables read_tables(const parsed_header& header, const table_reader& read, s
   // In an upgraded pool the words are in lines of the old table that describe no page.
   result.growth_offset =
       upgraded ? fixed.line_table_offset + line_bytes : fixed.line_table_offset - page_bytes;
-  plain_words words{};
-  read(result.growth_offset, &words, sizeof words);
-  if (words.floor != 0) {
-    const std::optional<std::uint32_t> floor = value_of(growth_table::floor, 0, words.floor);
+  growth_words words{};
+  read(result.growth_offset, static_cast<void*>(&words), sizeof words);
+  if (words.floor.load(relaxed) != 0) {
+    const std::optional<std::uint32_t> floor =
+        value_of(growth_table::floor, 0, words.floor.load(relaxed));
     if (!floor) wrong = "the word for the length of the upgraded pool is damaged";
     const std::uint64_t least = std::uint64_t{floor.value_or(0)} * page_bytes;
     result.file_bytes = std::max(result.file_bytes, least);
@@ -135,8 +129,9 @@ pool_tables read_tables(const parsed_header& header, const table_reader& read, s
       chunks.read(growth_table::roots, "roots", words.roots, result.roots_by, sizeof(root_entry));
   result.regions = chunks.read(growth_table::regions, "regions", words.regions, result.regions_by,
                                sizeof(region_entry));
-  if (words.limit != 0) {
-    const std::optional<std::uint32_t> limit = value_of(growth_table::limit, 0, words.limit);
+  if (words.limit.load(relaxed) != 0) {
+    const std::optional<std::uint32_t> limit =
+        value_of(growth_table::limit, 0, words.limit.load(relaxed));
     if (!limit && wrong.empty()) wrong = "the word for the limit of the pool's growth is damaged";
     result.limit_bytes = std::uint64_t{limit.value_or(0)} * page_bytes;
   }

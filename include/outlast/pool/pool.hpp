@@ -246,8 +246,7 @@ class basic_pool {
   void drop_root(std::string_view name);
   [[nodiscard]] std::vector<root_info> roots() const;
 
-  /// Returns the number of roots that every program of this format can attach without growth of the
-  /// directory.
+  /// Returns the number of entries in the first chunk of the directory, which never changes.
   [[nodiscard]] std::uint32_t first_roots() const noexcept { return fixed_.root_count; }
 
   // ---- Regions ----
@@ -356,6 +355,7 @@ class basic_pool {
   [[nodiscard]] bool extend_to(std::uint64_t wanted_pages, std::uint64_t wanted_size = 0);
   void allocate_descriptors(std::uint32_t first, std::uint32_t end);
   [[nodiscard]] std::uint64_t chunks_fit(std::uint32_t limit, std::uint64_t end) const;
+  [[nodiscard]] std::uint64_t most_pages() const noexcept;
   [[nodiscard]] std::uint64_t with_chunks(std::uint64_t wanted_pages) const;
   void add_descriptors_below(std::uint64_t end_pages, std::uint64_t zeros_from);
   void add_descriptors(unsigned chunk, std::uint32_t first_page, std::uint64_t zeros_from);
@@ -386,6 +386,7 @@ class basic_pool {
   void map_shadow(const region_info& region);
   void write_state(const pool_format::state_slot& changed);
   void complete_upgrade();
+  void forget_unfinished_chunks();
   [[nodiscard]] static bool same_state(const pool_format::state_slot& a,
                                        const pool_format::state_slot& b) noexcept;
   void record_file(std::uint64_t generation);

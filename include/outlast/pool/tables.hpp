@@ -90,18 +90,11 @@ struct pool_tables {
   std::uint64_t limit_bytes = 0;    ///< of growth; 0: the device
   std::uint64_t file_bytes = 0;     ///< length of a file that holds the pool
 
-  [[nodiscard]] std::uint32_t root_count() const noexcept { return count(roots); }
-  [[nodiscard]] std::uint32_t region_count() const noexcept { return count(regions); }
   /// Returns the offset of the descriptor of a page. Requires: page < pages.
   [[nodiscard]] std::uint64_t descriptor_offset(std::uint32_t page) const noexcept;
   /// Calls `visit(first page, pages)` for each chunk that was added by growth.
   template <class Visit>
   void for_each_added(Visit&& visit) const;
-
- private:
-  [[nodiscard]] static std::uint32_t count(const std::vector<table_chunk>& chunks) noexcept {
-    return chunks.empty() ? 0 : chunks.back().first + chunks.back().count;
-  }
 };
 
 /// Reads bytes of a pool. Throws if it has fewer.

@@ -290,6 +290,49 @@ TEST(GrowthOf, damaged_words_is_refused) {
   EXPECT_TRUE(pool_format::has_errors(pool_format::check_file(path)));
 }
 
+/// A crash between the name of a chunk and the size leaves a name beyond the pool.
+TEST(GrowthOf, a_pool_forgets_chunks_of_a_growth_that_was_interrupted) {
+  test::temp_directory directory;
+  const std::string path = directory.file("p");
+  pool::create(path, {.size_bytes = 64 * page}).close();
+  pool_format::header_page header{};
+  std::FILE* const file = std::fopen(path.c_str(), "r+b");
+  ASSERT_NE(file, nullptr);
+  ASSERT_EQ(std::fread(static_cast<void*>(&header), sizeof header, 1, file), 1u);
+  // Chunk 2 describes pages from 128 on. A pool of 120 pages does not need it.
+  const std::uint64_t word =
+      pool_format::growth_word(pool_format::growth_table::descriptors, 2, 100);
+  std::fseek(file, static_cast<long>(header.fixed.line_table_offset - page) + 16, SEEK_SET);
+  ASSERT_EQ(std::fwrite(&word, sizeof word, 1, file), 1u);
+  std::fclose(file);
+  {
+    auto target = pool::open(path, {.size_bytes = 120 * page, .capacity_bytes = 120 * page});
+    for (std::uint64_t i = 0; i < 70; ++i) make_root(target, std::to_string(i), i);
+  }
+  EXPECT_FALSE(pool_format::has_errors(pool_format::check_file(path)));
+  auto again = pool::open(path);
+  for (std::uint64_t i = 0; i < 70; ++i) EXPECT_EQ(value_of(again, std::to_string(i)), i);
+  again.set_limit(0);
+  make_root(again, "large", 7, 3000);
+  EXPECT_EQ(value_of(again, "large", 3000), 7u);
+  for (std::uint64_t i = 0; i < 70; ++i) EXPECT_EQ(value_of(again, std::to_string(i)), i);
+  expect_sound(again);
+}
+
+TEST(GrowthOf, a_pool_is_not_caused_by_requests_that_cannot_fit) {
+  test::temp_directory directory;
+  const std::string path = directory.file("p");
+  auto target = pool::create(path, {.size_bytes = mib});
+  const std::uint64_t before = length_of(path);
+  EXPECT_THROW((void)target.reserve_region("r", region_kind::log, std::size_t{1} << 37),
+               out_of_space);
+  EXPECT_EQ(length_of(path), before);
+  target.set_limit(8 * mib);
+  EXPECT_THROW((void)target.reserve_region("r", region_kind::log, 16 * mib), out_of_space);
+  EXPECT_EQ(length_of(path), before);
+  expect_sound(target);
+}
+
 TEST(GrowthOf, a_pool_of_format_1_ends_at_its_capacity) {
   test::temp_directory directory;
   auto target = pool::create(directory.file("p"),

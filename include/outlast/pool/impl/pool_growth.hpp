@@ -52,8 +52,7 @@ void basic_pool<D>::allocate_descriptors(std::uint32_t first, std::uint32_t end)
 template <domain::persistence_domain D>
 void basic_pool<D>::grow(std::size_t size_bytes) {
   const auto lock = usable_alone();
-  const std::uint64_t most =
-      file_ ? capacity_bytes() : std::min<std::uint64_t>(capacity_bytes(), memory_bytes_);
+  const std::uint64_t most = most_pages() * pool_format::page_bytes;
   if (size_bytes > most) {
     throw error(errc::bad_argument, path_,
                 "the pool cannot grow to " + std::to_string(size_bytes) +
@@ -67,6 +66,14 @@ void basic_pool<D>::grow(std::size_t size_bytes) {
       pool_format::file_bytes_for(wanted, fixed_.capacity_bytes) / pool_format::page_bytes, wanted);
 }
 
+/// Returns the number of pages that the pool can have while it is open.
+template <domain::persistence_domain D>
+std::uint64_t basic_pool<D>::most_pages() const noexcept {
+  const std::uint64_t bytes =
+      file_ ? capacity_bytes() : std::min<std::uint64_t>(capacity_bytes(), memory_bytes_);
+  return bytes / pool_format::page_bytes;
+}
+
 /// The body of page_space's grow function.
 template <domain::persistence_domain D>
 bool basic_pool<D>::grow_for(std::uint32_t seen, std::uint32_t pages, std::uint32_t align_pages) {
@@ -74,6 +81,9 @@ bool basic_pool<D>::grow_for(std::uint32_t seen, std::uint32_t pages, std::uint3
   constexpr std::uint64_t max_step = (std::uint64_t{1} << 30) / pool_format::page_bytes;
   const std::lock_guard alone(growing_);
   if (pages_->limit() != seen) return true;
+  // A request that cannot fit must not make the pool large.
+  const std::uint32_t free_from = pages_->end_of_use([](std::uint32_t) { return false; });
+  if (std::uint64_t{free_from} + pages > most_pages()) return false;
   const std::uint64_t needed = std::uint64_t{seen} + pages + align_pages;
   const std::uint64_t step = std::clamp<std::uint64_t>(seen / 16, min_step, max_step);
   try {
@@ -104,11 +114,7 @@ std::uint64_t basic_pool<D>::with_chunks(std::uint64_t wanted_pages) const {
 template <domain::persistence_domain D>
 bool basic_pool<D>::extend_to(std::uint64_t wanted_pages, std::uint64_t wanted_size) {
   const std::uint32_t limit = pages_->limit();
-  const std::uint64_t most =
-      (file_ ? capacity_bytes() : std::min<std::uint64_t>(capacity_bytes(), memory_bytes_)) /
-      pool_format::page_bytes;
-  std::uint64_t end = std::min(wanted_pages, most);
-  end = chunks_fit(limit, end);
+  const std::uint64_t end = chunks_fit(limit, std::min(wanted_pages, most_pages()));
   if (end <= limit) return false;
   const std::uint64_t size =
       end == wanted_pages && wanted_size != 0
@@ -224,6 +230,19 @@ void basic_pool<D>::set_growth_word(pool_format::growth_table table, unsigned ch
   }
 }
 
+/// Removes the names of chunks that an interrupted growth has left beyond the pool. Otherwise such
+/// a word would count again when the pool has grown over those pages.
+template <domain::persistence_domain D>
+void basic_pool<D>::forget_unfinished_chunks() {
+  if (!grows_tables()) return;
+  const auto& words = *at<pool_format::growth_words>(tables_.growth_offset);
+  for (auto chunk = static_cast<unsigned>(tables_.descriptors.size());
+       chunk < pool_format::max_chunks; ++chunk) {
+    if (D::load(words.descriptors[chunk], std::memory_order_relaxed) == 0) continue;
+    set_growth_word(pool_format::growth_table::descriptors, chunk, 0);
+  }
+}
+
 template <domain::persistence_domain D>
 void basic_pool<D>::store_growth_word(std::atomic<std::uint64_t>& word, std::uint64_t value) {
   D::store(word, value, std::memory_order_release);
@@ -253,7 +272,7 @@ void basic_pool<D>::set_limit(std::size_t bytes) {
 /// Returns what a user can do about a full pool.
 template <domain::persistence_domain D>
 std::string basic_pool<D>::remedy_if_full() const {
-  if (!grows_tables()) {
+  if (!grows_tables() && mapped_bytes() == space_bytes_) {
     return "copy what it holds into a pool of more capacity_bytes, or run 'outlast upgrade', after "
            "which it grows";
   }

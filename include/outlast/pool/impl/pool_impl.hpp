@@ -129,6 +129,7 @@ void basic_pool<D>::start(bool torn) {
   if (torn) roots_->forget_occupancy();
   mark_dirty();
   complete_upgrade();
+  forget_unfinished_chunks();
   // The file records that there was a log, for an opener that finds the file without its log.
   if constexpr (domain::logs_lines<D>) D::checkpoint(base_);
   roots_->undo_unfinished();

@@ -38,6 +38,7 @@ class temp_pool {
  public:
   explicit temp_pool(std::size_t size_bytes = std::size_t{32} << 20) {
     options_.size_bytes = size_bytes;
+    options_.capacity_bytes = size_bytes;  // a test that fills it must not fill the device
     open();
   }
 

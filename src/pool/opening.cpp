@@ -269,7 +269,8 @@ std::uintptr_t base_for_creation(const pool_options& options, const pool_sizes& 
 pool_sizes sizes_on_device(const pool_options& options, const dax_device& device,
                            const std::string& path) {
   pool_options fitting = options;
-  if (options.format_version != version_1) {
+  const unsigned asked = options.format_version == 0 ? usual_version : options.format_version;
+  if (asked != version_1) {
     pool_sizes sizes = sizes_for(options, path);
     sizes.space_bytes = device.bytes / device.alignment * device.alignment;
     if (sizes.shadow_distance != 0) {

@@ -23,6 +23,8 @@ std::uint32_t pages_of(std::uint64_t value) {
 /// A map whose keys are roots, each with a run of pages that begin with the value.
 class growing_world final : public world {
  public:
+  static constexpr unsigned format_version = 2;
+
   explicit growing_world(std::unique_ptr<simulated_pool> pool) : pool_(std::move(pool)) {}
 
   /// Uses all entries of the first chunk of roots but one.

@@ -68,13 +68,13 @@ std::string check_owners(Pool& pool) {
 
 /// Opens the pool in `memory`. What a crash has left is no damage to `outlast check` either.
 template <class Pool>
-std::unique_ptr<Pool> open_checked(std::span<std::byte> memory, bool fresh,
-                                   std::size_t size_bytes) {
+std::unique_ptr<Pool> open_checked(std::span<std::byte> memory, bool fresh, std::size_t size_bytes,
+                                   unsigned format_version = 0) {
   if (!fresh) {
     const std::string wrong = first_error(pool_format::check_image(memory));
     if (!wrong.empty()) throw corruption("", "before it is opened, " + wrong);
   }
-  return open_pool<Pool>(memory, fresh, size_bytes);
+  return open_pool<Pool>(memory, fresh, size_bytes, format_version);
 }
 
 /// The first thing wrong with the pool, or "". No operation runs; a pool of at most 64 pages.

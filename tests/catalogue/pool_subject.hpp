@@ -65,14 +65,20 @@ class pool_subject final : public subject {
     return holds_pool(memory);
   }
   void format(std::span<std::byte> memory) override {
-    const auto fresh = open_pool<simulated_pool>(memory, true, size_bytes_);
+    const auto fresh = open_pool<simulated_pool>(memory, true, size_bytes_, format_version);
     if constexpr (requires { World::prepare(*fresh); }) World::prepare(*fresh);
   }
   [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
-    return std::make_unique<World>(open_checked<simulated_pool>(memory, fresh, size_bytes_));
+    return std::make_unique<World>(
+        open_checked<simulated_pool>(memory, fresh, size_bytes_, format_version));
   }
 
  private:
+  static constexpr unsigned format_version = [] {
+    if constexpr (requires { World::format_version; }) return World::format_version;
+    return 0U;
+  }();
+
   std::string name_;
   map_oracle checker_;
   std::size_t size_bytes_;

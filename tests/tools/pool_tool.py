@@ -268,7 +268,15 @@ class BackupBehindALog(PoolTest):
 class Upgrade(PoolTest):
     VERSION = 16  # where the header has it: docs/formats/pool.md
 
+    def test_a_store_of_version_1_holds_what_it_held(self):
+        self.assertEqual(self.says("upgrade", self.pool),
+                         {"file": str(self.pool), "format_version": 2, "before": 1, "newest": 2, "changed": True})
+        self.assertEqual(self.says("inspect", self.pool)["format_version"], 2)
+        self.assertEqual(self.does("db", "get", self.store, "a"), "1\n")
+        self.does("check", self.pool)
+
     def test_the_newest_format_needs_nothing(self):
+        self.does("upgrade", self.pool)
         before = self.pool.read_bytes()
         self.assertIn("nothing to do", self.does("upgrade", self.pool))
         self.assertEqual(self.says("upgrade", self.pool),
@@ -292,7 +300,7 @@ class Upgrade(PoolTest):
 class Version(unittest.TestCase):
     def test_it_is_for_programs_too(self):
         status, out, _ = outlast("version", "--json")
-        self.assertEqual((status, json.loads(out)["newest_format_version"]), (0, 1))
+        self.assertEqual((status, json.loads(out)["newest_format_version"]), (0, 2))
 
 
 if __name__ == "__main__":

@@ -176,8 +176,7 @@ void write_header(const std::string& path, int fd) {
 }
 
 void require_no_file(const std::string& path) {
-  struct stat status{};
-  if (::lstat(path.c_str(), &status) == 0) fail(path, "create the backup", EEXIST);
+  if (::access(path.c_str(), F_OK) == 0) fail(path, "create the backup", EEXIST);
 }
 
 void publish(nascent_file& fresh, const std::string& path) {

@@ -83,7 +83,7 @@ TYPED_TEST_SUITE(Growth, domains);
 TYPED_TEST(Growth, happens_when_the_pool_is_full) {
   using pool_type = typename TestFixture::pool_type;
   {
-    auto target = pool_type::create(this->path, {.size_bytes = mib / 4});
+    auto target = pool_type::create(this->path, {.size_bytes = mib / 4, .format_version = 2});
     for (std::uint64_t i = 0; i < 300; ++i) make_root(target, std::to_string(i), i, 1 + i % 40);
     EXPECT_GT(target.size_bytes(), 20 * mib);
     expect_sound(target);
@@ -101,7 +101,7 @@ TYPED_TEST(Growth, happens_when_the_pool_is_full) {
 TYPED_TEST(Growth, is_found_after_a_kill) {
   using pool_type = typename TestFixture::pool_type;
   {
-    auto target = pool_type::create(this->path, {.size_bytes = mib / 4});
+    auto target = pool_type::create(this->path, {.size_bytes = mib / 4, .format_version = 2});
     for (std::uint64_t i = 0; i < 100; ++i) make_root(target, std::to_string(i), i, 1 + i % 40);
     TypeParam::psync();
   }
@@ -114,7 +114,7 @@ TYPED_TEST(Growth, is_found_after_a_kill) {
 
 TYPED_TEST(Growth, is_undone_when_the_end_is_free) {
   using pool_type = typename TestFixture::pool_type;
-  auto target = pool_type::create(this->path, {.size_bytes = mib / 4});
+  auto target = pool_type::create(this->path, {.size_bytes = mib / 4, .format_version = 2});
   make_root(target, "stays", 1);
   for (int round = 0; round < 3; ++round) {
     for (std::uint64_t i = 0; i < 40; ++i) make_root(target, std::to_string(i), i, 300);
@@ -137,7 +137,7 @@ TYPED_TEST(Growth, is_undone_when_the_end_is_free) {
 TYPED_TEST(Growth, leaves_a_file_that_is_as_long_as_its_contents) {
   using pool_type = typename TestFixture::pool_type;
   {
-    auto target = pool_type::create(this->path);
+    auto target = pool_type::create(this->path, {.format_version = 2});
     make_root(target, "a", 1, 100);
     target.close();
   }
@@ -150,7 +150,8 @@ TYPED_TEST(Growth, leaves_a_file_that_is_as_long_as_its_contents) {
 
 TYPED_TEST(Growth, stops_at_the_limit_which_can_be_changed) {
   using pool_type = typename TestFixture::pool_type;
-  auto target = pool_type::create(this->path, {.size_bytes = mib, .capacity_bytes = 4 * mib});
+  auto target = pool_type::create(
+      this->path, {.size_bytes = mib, .capacity_bytes = 4 * mib, .format_version = 2});
   EXPECT_EQ(target.limit_bytes(), 4 * mib);
   EXPECT_THROW(make_root(target, "too large", 1, 2000), out_of_space);
   target.set_limit(16 * mib);
@@ -173,7 +174,7 @@ TYPED_TEST(Growth, gives_room_for_any_number_of_roots_and_regions) {
   constexpr int roots = 300;
   constexpr int regions = 80;
   {
-    auto target = pool_type::create(this->path, {.size_bytes = mib});
+    auto target = pool_type::create(this->path, {.size_bytes = mib, .format_version = 2});
     for (int i = 0; i < roots; ++i) {
       make_root(target, "root " + std::to_string(i), static_cast<std::uint64_t>(i));
     }
@@ -198,7 +199,7 @@ TYPED_TEST(Growth, gives_room_for_any_number_of_roots_and_regions) {
 TEST(GrowthOf, a_region_takes_no_space_between) {
   test::temp_directory directory;
   const std::string path = directory.file("p");
-  auto target = pool::create(path, {.size_bytes = 64 * mib});
+  auto target = pool::create(path, {.size_bytes = 64 * mib, .format_version = 2});
   const region_info large = target.reserve_region("large", region_kind::log, 3000 * mib);
   EXPECT_EQ(large.bytes, 3000 * mib);
   struct stat status{};
@@ -213,7 +214,7 @@ TEST(GrowthOf, a_region_takes_no_space_between) {
 
 TEST(GrowthOf, two_managers_of_default_size_fit_into_one_pool) {
   test::temp_directory directory;
-  auto target = pool::create(directory.file("p"));
+  auto target = pool::create(directory.file("p"), {.format_version = 2});
   const tx::redo_opt first(target, "first");
   const tx::redo_opt second(target, "second");
   const tx::redo_opt third(target, "third");
@@ -221,7 +222,7 @@ TEST(GrowthOf, two_managers_of_default_size_fit_into_one_pool) {
 
 TEST(GrowthOf, many_threads_is_one_growth_at_a_time) {
   test::temp_directory directory;
-  auto target = pool::create(directory.file("p"), {.size_bytes = mib / 4});
+  auto target = pool::create(directory.file("p"), {.size_bytes = mib / 4, .format_version = 2});
   constexpr std::uint32_t threads = 4;
   constexpr std::uint32_t runs = 400;
   std::vector<std::vector<std::byte*>> mine(threads);
@@ -254,7 +255,7 @@ TEST(GrowthOf, many_threads_is_one_growth_at_a_time) {
 
 TEST(GrowthOf, a_pool_on_a_full_device_fails_and_goes_on) {
   test::temp_directory directory;
-  auto target = pool::create(directory.file("p"), {.size_bytes = mib});
+  auto target = pool::create(directory.file("p"), {.size_bytes = mib, .format_version = 2});
   make_root(target, "a", 1, 100);
   pool_detail::test_hooks().fallocate_fails = ENOSPC;
   EXPECT_THROW(make_root(target, "b", 1, 4000), out_of_space);
@@ -269,7 +270,7 @@ TEST(GrowthOf, damaged_words_is_refused) {
   test::temp_directory directory;
   const std::string path = directory.file("p");
   {
-    auto target = pool::create(path, {.size_bytes = mib / 4});
+    auto target = pool::create(path, {.size_bytes = mib / 4, .format_version = 2});
     make_root(target, "a", 1, 200);
     target.close();
   }
@@ -294,7 +295,7 @@ TEST(GrowthOf, damaged_words_is_refused) {
 TEST(GrowthOf, a_pool_forgets_chunks_of_a_growth_that_was_interrupted) {
   test::temp_directory directory;
   const std::string path = directory.file("p");
-  pool::create(path, {.size_bytes = 64 * page}).close();
+  pool::create(path, {.size_bytes = 64 * page, .format_version = 2}).close();
   pool_format::header_page header{};
   std::FILE* const file = std::fopen(path.c_str(), "r+b");
   ASSERT_NE(file, nullptr);
@@ -322,7 +323,7 @@ TEST(GrowthOf, a_pool_forgets_chunks_of_a_growth_that_was_interrupted) {
 TEST(GrowthOf, a_pool_is_not_caused_by_requests_that_cannot_fit) {
   test::temp_directory directory;
   const std::string path = directory.file("p");
-  auto target = pool::create(path, {.size_bytes = mib});
+  auto target = pool::create(path, {.size_bytes = mib, .format_version = 2});
   const std::uint64_t before = length_of(path);
   EXPECT_THROW((void)target.reserve_region("r", region_kind::log, std::size_t{1} << 37),
                out_of_space);

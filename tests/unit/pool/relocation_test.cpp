@@ -109,7 +109,9 @@ TEST(relocation, takes_no_room_that_overlaps_what_pointers_may_point_into) {
   });
   EXPECT_EQ(offered.size(), 3u);
   EXPECT_EQ(offered.count(reinterpret_cast<std::uintptr_t>(file.base())), 1u);
-  auto other = pool_detail::mapped_file::create(directory.file("q"), {}, {}, 4096);
+  pool_format::header_page header{};
+  header.fixed.format_version = pool_format::version_1;
+  auto other = pool_detail::mapped_file::create(directory.file("q"), header, {}, 4096);
   EXPECT_THROW(other.reserve_anywhere(1 << 20, [](std::uintptr_t) { return false; }), error);
 }
 

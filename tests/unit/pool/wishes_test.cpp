@@ -111,7 +111,8 @@ std::string message_of_full(pool& in) {
 TEST(FullPools, name_their_size_and_what_makes_room) {
   test::temp_directory directory;
   {
-    auto in = pool::create(directory.file("p"), {.size_bytes = mib, .capacity_bytes = 2 * mib});
+    auto in = pool::create(directory.file("p"),
+                           {.size_bytes = mib, .capacity_bytes = 2 * mib, .format_version = 2});
     const std::string is_full = message_of_full(in);
     EXPECT_NE(is_full.find("in its file of " + std::to_string(2 * mib)), std::string::npos)
         << is_full;

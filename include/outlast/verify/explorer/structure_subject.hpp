@@ -97,10 +97,11 @@ void poison(page_space<D>& pages) {
 /// Opens a pool whose volatile tables are as small as its memory. It initially uses `size_bytes`.
 template <class Pool>
 [[nodiscard]] std::unique_ptr<Pool> open_pool(std::span<std::byte> memory, bool fresh,
-                                              std::size_t size_bytes) {
+                                              std::size_t size_bytes, unsigned format_version = 0) {
   pool_options chosen;
   chosen.size_bytes = size_bytes;
   chosen.capacity_bytes = memory.size();
+  chosen.format_version = format_version;
   return Pool::in_memory(memory.data(), memory.size(), fresh, chosen);
 }
 

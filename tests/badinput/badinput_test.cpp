@@ -192,7 +192,7 @@ TEST_F(bad_input, both_state_slots_damaged) {
 }
 
 TEST_F(bad_input, a_newer_version) {
-  corrupt_bytes([](header_page& page) { page.fixed.format_version = 2; });
+  corrupt_bytes([](header_page& page) { page.fixed.format_version = pool_format::version + 1; });
   expect_refused(file(), errc::newer_version);
 }
 

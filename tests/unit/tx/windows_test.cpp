@@ -163,6 +163,7 @@ TEST_F(Windows, leave_nothing_to_whoever_takes_their_name_after_a_drop) {
 TEST_F(Windows, are_durable_at_once_where_the_pool_has_no_room_for_their_log) {
   pool_options tiny = in_pool;
   tiny.size_bytes = std::size_t{1} << 20;
+  tiny.capacity_bytes = tiny.size_bytes;
   options all_of_it = for_ever;
   std::uint64_t done = 0;
   {

@@ -265,6 +265,7 @@ class page_space {
   static constexpr std::uint32_t word_pages = bitmap::word_pages;
   static constexpr std::uint32_t scan_chunk_pages = 8192;
   static constexpr std::uint32_t commit_chunk_pages = 256;
+  static constexpr std::uint32_t min_left_out = 2048;  // a shorter gap would be a hole of few lines
   static constexpr std::uint32_t min_given_back = 64;
   static constexpr std::uint32_t max_given_back = 1 << 14;  // a claim takes all or nothing
   static constexpr std::size_t header_bytes = 16;

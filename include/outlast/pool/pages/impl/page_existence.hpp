@@ -16,7 +16,7 @@ bool page_space<D>::commit(std::uint32_t first, std::uint32_t pages) {
   const std::uint32_t to = first + pages;
   if (!commit_again(first, pages)) return false;
   if (to <= from) return true;
-  if (give_back_ && first > from && first - from > commit_chunk_pages) {
+  if (give_back_ && first > from && first - from >= min_left_out) {
     // The pages between need not exist yet. They may have owners, whose pages exist or are about
     // to: for these the note is harmless.
     note_given_back(from, first - from);

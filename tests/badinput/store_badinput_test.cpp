@@ -100,7 +100,8 @@ TEST_P(BadStore, of_a_newer_format_or_another_machine_is_not_supported) {
     overwrite(0, std::string(reinterpret_cast<const char*>(&page), sizeof page));
     return home.open();
   };
-  const db::Status newer = with([](auto& page) { page.fixed.format_version = pool_format::version + 1; });
+  const db::Status newer =
+      with([](auto& page) { page.fixed.format_version = pool_format::version + 1; });
   EXPECT_TRUE(newer.IsNotSupportedError()) << newer.ToString();
   const db::Status foreign = with([](auto& page) { page.fixed.endian = 0x0807060504030201; });
   EXPECT_TRUE(foreign.IsNotSupportedError()) << foreign.ToString();

@@ -36,7 +36,15 @@ struct receiver_place {
 
 constinit std::array<receiver_place, 32> receiver_places;
 constinit std::atomic<std::uint64_t> receivers_so_far{0};
-constinit std::atomic<const struct sigaction*> handler_before{nullptr};
+
+/// A handler that was installed before ours. It is never freed, because a fault can use it at any
+/// time. Equal handlers share an object, so that repeated backups need no more memory.
+struct earlier_handler {
+  struct sigaction action;
+  const earlier_handler* next;
+};
+constinit std::atomic<const earlier_handler*> earlier_handlers{nullptr};  // all of them
+constinit std::atomic<const struct sigaction*> handler_before{nullptr};   // the last one
 
 /// The last fault at a writable address.
 struct late_fault {
@@ -112,12 +120,27 @@ void on_fault(int number, siginfo_t* info, void* context) {
   if (!resolved) pass_on(number, info, context);
 }
 
+bool are_equal(const struct sigaction& a, const struct sigaction& b) noexcept {
+  return a.sa_flags == b.sa_flags && a.sa_handler == b.sa_handler;
+}
+
+/// Returns a copy of `action` that stays. Requires: no other thread calls it.
+const struct sigaction* kept(const struct sigaction& action) {
+  const earlier_handler* const newest = earlier_handlers.load();
+  for (const earlier_handler* each = newest; each != nullptr; each = each->next) {
+    if (are_equal(each->action, action)) return &each->action;
+  }
+  const auto* const added = new earlier_handler{action, newest};
+  earlier_handlers.store(added);
+  return &added->action;
+}
+
 /// Installs the handler, unless it is the present one.
 void install() {
   struct sigaction present{};
   if (::sigaction(SIGSEGV, nullptr, &present) != 0) fail("", "read the handler of SIGSEGV", errno);
   if ((present.sa_flags & SA_SIGINFO) != 0 && present.sa_sigaction == on_fault) return;
-  handler_before.store(new struct sigaction(present));  // a handler may use it at any time
+  handler_before.store(kept(present));
   struct sigaction mine{};
   mine.sa_sigaction = on_fault;
   mine.sa_flags = SA_SIGINFO | SA_ONSTACK;

@@ -49,13 +49,18 @@ using tree = containers::bplus_tree<std::string, std::string, key_order>;
 /// Returns the bytes that a file occupies in its file system, or 0 if the file does not exist.
 [[nodiscard]] std::size_t bytes_of_file(const std::string& path);
 
-/// Returns the options for the pool of a store. The file of the pool is sparse.
-[[nodiscard]] inline pool_options pool_for(const store_options& wanted) {
-  constexpr std::size_t overhead = std::size_t{64} << 20;
+/// Returns the bytes of a pool that can hold the store.
+[[nodiscard]] inline std::size_t pool_bytes_for(const store_options& wanted) {
+  constexpr std::size_t overhead = std::size_t{128} << 20;
   const std::size_t replicas = wanted.capacity_bytes * wanted.replicas;
+  return replicas + replicas / 32 + overhead;  // a page has a descriptor of 1/64 of it
+}
+
+/// Returns the options for the pool of a store. The pool grows for the replicas, for which it has
+/// address space. Its file is sparse.
+[[nodiscard]] inline pool_options pool_for(const store_options& wanted) {
   pool_options made;
-  made.size_bytes = replicas + replicas / 32 + overhead;  // a page has a line of 1/64 of it
-  made.capacity_bytes = made.size_bytes;
+  made.capacity_bytes = pool_bytes_for(wanted);
   made.log_bytes = std::size_t{32} << 20;
   made.max_log_bytes = std::size_t{256} << 20;
   made.per_operation_device_sync = true;

@@ -46,11 +46,11 @@ std::unique_ptr<engine> open_mapped_engine(const store_options& wanted) {
 }
 
 std::unique_ptr<engine> open_memory_store(const store_options& wanted, memory_file& file) {
-  const pool_options options = pool_for(wanted);
+  const std::size_t bytes = pool_bytes_for(wanted);
   const bool is_fresh = file.bytes == 0;
   if (is_fresh) {
-    file.memory = base::anonymous_memory(options.size_bytes);
-    file.bytes = options.size_bytes;
+    file.memory = base::anonymous_memory(bytes);
+    file.bytes = bytes;
   }
   try {
     pool_options in_memory;

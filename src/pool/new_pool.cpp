@@ -63,7 +63,7 @@ pool_sizes sizes_for(const pool_options& options, const std::string& path) {
   if (options.format_version > version) {
     throw error(errc::bad_argument, path,
                 "format_version is " + std::to_string(options.format_version) +
-                    "; this library creates pools of versions 1 and 2 (0: version 1)");
+                    "; this library creates pools of versions 1 and 2 (0: the newest)");
   }
   sizes.format_version = options.format_version == 0 ? usual_version : options.format_version;
   sizes.size_bytes = base::round_up(options.size_bytes, page_bytes);

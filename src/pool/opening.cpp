@@ -107,6 +107,17 @@ std::uint64_t permitted_space() noexcept {
   return limit.rlim_cur / 4 / base_alignment * base_alignment;
 }
 
+}  // namespace
+
+std::string remedy_for_full_space(std::uint64_t reserved_bytes) {
+  const std::string reserved =
+      "this opening has reserved " + std::to_string(reserved_bytes) + " bytes of address space";
+  const std::string limit = base::sentence_of_address_limit();
+  return limit.empty() ? "close the pool and open it again: " + reserved : reserved + limit;
+}
+
+namespace {
+
 wanted_space space_for(const mapped_file& file, const parsed_header& header,
                        const pool_tables& tables, const pool_options& options) {
   if (!header.grows()) {

@@ -61,7 +61,7 @@ edit decode_edit(std::span<const std::uint8_t> bytes) {
 /// The file during its corruption.
 class corrupter {
  public:
-  explicit corrupter(std::byte* bytes) : bytes_(bytes), tables_(layout_for(seed_bytes)) {}
+  explicit corrupter(std::byte* bytes) : bytes_(bytes), tables_(layout_of(*at<header_page>(0))) {}
 
   void apply(const edit& one) {
     if (one.where == place::header_half) {
@@ -96,7 +96,8 @@ class corrupter {
  private:
   void seal_occupancy() {
     auto* const lines = at<page_line>(tables_.line_table_offset);
-    const std::size_t count = seed_bytes / page_bytes;
+    const std::size_t count =
+        std::min(seed_bytes / page_bytes, tables_.line_table_bytes / line_bytes);
     for (std::uint32_t first = 0; first < count; ++first) {
       const run_word run = run_word::unpack(lines[first].word);
       for (std::uint32_t page = first; page < count && page - first < run.pages; ++page) {
@@ -110,6 +111,12 @@ class corrupter {
   template <class T>
   [[nodiscard]] T* at(std::uint64_t offset) {
     return reinterpret_cast<T*>(bytes_ + offset);
+  }
+  /// Returns the first chunks of the tables.
+  [[nodiscard]] static layout layout_of(const header_page& intact) {
+    const static_header& fixed = intact.fixed;
+    if (fixed.format_version == version_1) return layout_for(seed_bytes);
+    return layout_of_zones(static_cast<std::uint32_t>(fixed.line_table_bytes / line_bytes));
   }
   [[nodiscard]] root_entry& root(std::uint32_t i) {
     return *at<root_entry>(tables_.root_table_offset + i * sizeof(root_entry));

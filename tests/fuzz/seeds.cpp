@@ -27,10 +27,12 @@ void name_boot(header_page& page) {
   }
 }
 
-seed make(std::string_view name, ending how, bool with_shadow, const fill& work) {
+seed make(std::string_view name, ending how, bool with_shadow, const fill& work,
+          unsigned format_version = 1) {
   const mapping memory(home_address, 2 * seed_bytes);
   pool_options options;
   options.reserve_shadow_copy = with_shadow;
+  options.format_version = format_version;
   const auto target = pool::in_memory(memory.data(), seed_bytes, true, options);
   work(*target);
   const auto roots = target->roots();
@@ -133,6 +135,10 @@ const std::vector<seed>& seeds() {
     made.push_back(make("sets killed", ending::killed, false, fill_sets));
     made.push_back(make("epochs", ending::closed, false, fill_epochs));
     made.push_back(make("epochs killed", ending::killed, false, fill_epochs));
+    made.push_back(make("both 2", ending::closed, false, fill_both, 2));
+    made.push_back(make("regions killed 2", ending::killed, false, fill_rest, 2));
+    made.push_back(make("sets killed 2", ending::killed, false, fill_sets, 2));
+    made.push_back(make("epochs killed 2", ending::killed, false, fill_epochs, 2));
     return made;
   }();
   return all;

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,33 @@ std::uint64_t* word_at(Pool& pool, std::uint64_t page, std::size_t word = 0) {
   auto& pages = pool.pages();
   void* const first = pages.address_of(pages.limit() - 1 - static_cast<std::uint32_t>(page));
   return static_cast<std::uint64_t*>(first) + word;
+}
+
+/// Allocates the last 64 pages of a pool to a root, so that a close does not cut them off.
+template <class Pool>
+void keep_words(Pool& pool) {
+  constexpr std::uint32_t kept = 64;
+  const attached_root root = pool.attach_root("words", "words", 1, true);
+  auto& pages = pool.pages();
+  const auto allocate = [&](std::uint32_t count) {
+    return pages.allocate_run(pool_format::run_kind::large, root.index, 1, count,
+                              std::uint64_t{count} * pool_format::page_bytes);
+  };
+  const std::uint32_t begin = pages.end_of_use([](std::uint32_t) { return false; });
+  void* const before = allocate(pages.limit() - begin - kept);
+  void* const words = allocate(kept);
+  if (words != pages.address_of(pages.limit() - kept)) throw std::logic_error("not the last pages");
+  pool.publish_root(root.index, words);
+  pages.free_run(before);
+  pool.detach_root(root.index, false);
+}
+
+/// Creates a pool for word_at(), and closes it.
+template <class D>
+void create_with_words(const std::string& path, const pool_options& options) {
+  auto made = basic_pool<D>::create(path, options);
+  keep_words(made);
+  made.close();
 }
 
 /// Lives in which a word is published that speaks of lines, few three times, then many, so that

@@ -38,7 +38,7 @@ class failing_disk {
       return sync(offset, offset + size);
     });
     auto& hooks = pool_detail::test_hooks();
-    hooks.on_sync = [this] { return sync(0, media_.size()); };
+    hooks.on_sync = [this] { return sync(0, ~std::size_t{0}); };
     hooks.on_store_again = [this](std::uint64_t offset) { stored_again_.insert(offset); };
     if (can_be_read) {
       hooks.read_device = [this](std::uint64_t offset, std::span<std::byte> to) {
@@ -71,7 +71,10 @@ class failing_disk {
   [[nodiscard]] bool has_failed() const { return errors_ != 0; }
 
   /// The kernel writes back what is dirty, of its own accord.
-  void write_back() { (void)write_pages(0, media_.size()); }
+  void write_back() {
+    follow_length();
+    (void)write_pages(0, media_.size());
+  }
   /// The same where the device refuses it.
   void refuse_write_back() {
     fail_after(0, EIO);
@@ -84,6 +87,7 @@ class failing_disk {
 
   /// The cache is gone: the file is what the media hold.
   void cut_power() {
+    follow_length();
     for (std::size_t at = 0; at < media_.size(); at += page) put(at);
     written_ = media_;
   }
@@ -101,6 +105,15 @@ class failing_disk {
     return all;
   }
 
+  /// The length of the file is on the media as soon as it is set.
+  void follow_length() {
+    struct stat status{};
+    if (fd_ < 0 || ::fstat(fd_, &status) != 0) throw std::runtime_error("cannot look at the pool");
+    media_.resize(static_cast<std::size_t>(status.st_size));
+    written_.resize(media_.size());
+    stored_again_.erase(stored_again_.lower_bound(media_.size()), stored_again_.end());
+  }
+
   void put(std::size_t at) {
     image present(page);
     (void)!::pread(fd_, present.data(), page, static_cast<off_t>(at));
@@ -112,10 +125,12 @@ class failing_disk {
 
   [[nodiscard]] bool is_dirty(std::size_t begin, std::size_t end) const {
     if (stored_again_.lower_bound(begin) != stored_again_.lower_bound(end)) return true;
-    return std::memcmp(&content()[begin], &written_[begin], end - begin) != 0;
+    return begin < end && std::memcmp(&content()[begin], &written_[begin], end - begin) != 0;
   }
 
   bool write_pages(std::size_t begin, std::size_t end) {
+    end = std::min(end, media_.size());
+    if (begin >= end) return true;
     if (!is_dirty(begin, end)) return true;
     const image now = content();
     const bool refused = ++writes_ == fails_at_;
@@ -128,6 +143,9 @@ class failing_disk {
 
   /// Syncs. An open file reports each error once, to the first caller.
   int sync(std::size_t begin, std::size_t end) {
+    follow_length();
+    end = std::min(end, media_.size());
+    begin = std::min(begin, end);
     died_ = died_ || (dies_at_ == writes_ + 1 && is_dirty(begin, end));
     if (died_ && dies_at_ != 0) return EIO;
     (void)write_pages(begin, end);
@@ -138,6 +156,7 @@ class failing_disk {
 
   /// What is dirty is written back before.
   bool read_media(std::uint64_t offset, std::span<std::byte> to) {
+    follow_length();
     const std::size_t end = std::min(media_.size(), offset + to.size());
     if (!write_pages(offset, end)) return false;
     std::memcpy(to.data(), &media_[offset], end - offset);

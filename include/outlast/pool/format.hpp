@@ -24,7 +24,7 @@ inline constexpr std::uint32_t version_1 = 1;  ///< tables of a fixed size
 inline constexpr std::uint32_t version_2 = 2;  ///< tables that grow: tables.hpp
 inline constexpr std::uint32_t version = version_2;  ///< the newest
 /// Of new pools whose creator names no version.
-inline constexpr std::uint32_t usual_version = version_1;
+inline constexpr std::uint32_t usual_version = version_2;
 inline constexpr std::uint64_t endian_tag = 0x0102030405060708ULL;
 
 /// Returns eight characters as the number whose bytes they are in memory.

@@ -378,6 +378,7 @@ class basic_pool {
   /// Opens the page space. Returns the number of pages that may have been used. After a clean
   /// close, no page from `high_water` on was in use.
   [[nodiscard]] std::uint32_t open_pages(std::uint32_t high_water);
+  [[nodiscard]] typename page_space<D>::described_pages described_from(std::uint32_t page) const;
   [[nodiscard]] std::uint64_t require_range(std::string_view name, unsigned replica,
                                             std::size_t offset, std::size_t bytes) const;
   void commit_pages(std::uint32_t first, std::uint32_t count);

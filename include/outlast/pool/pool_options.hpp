@@ -14,17 +14,17 @@ namespace outlast {
 /// option with its default value matches every pool.
 struct pool_options {
   /// First size of the pool in bytes, rounded up to whole pages. The file is sparse and occupies
-  /// space as the pool fills. The pool grows by itself when it is full. open() grows a smaller pool
-  /// to this size. It does not change a larger pool.
+  /// space as the pool fills. The pool grows by itself when it is full, and a close cuts the free
+  /// end off. open() grows a smaller pool to this size. It does not change a larger pool.
   std::size_t size_bytes = std::size_t{64} << 20;
-  /// Limit of growth in bytes, rounded up to whole pages. In a pool of format version 1 it is fixed
-  /// at creation: open() rejects a larger one, and 0 means four times the size, but at least 1 GiB,
-  /// and on a DAX device at most the size of the device. In a pool of format version 2, 0 means
-  /// that the pool grows to the end of the device; open() then keeps the recorded limit. Another
-  /// value sets the limit, durably, and can be below the present size: the pool does not grow then.
+  /// Limit of growth in bytes, rounded up to whole pages. 0 means that the pool grows to the end of
+  /// the device; open() then keeps the recorded limit. Another value sets the limit, durably, and
+  /// can be below the present size: the pool does not grow then. A pool of format version 1 has a
+  /// fixed limit: open() rejects a larger one, and 0 means four times the size at creation, but at
+  /// least 1 GiB, and on a DAX device at most the size of the device.
   std::size_t capacity_bytes = 0;
-  /// Format version of a new pool: 1, or 2, whose pools have no fixed limits of size, roots and
-  /// regions. Programs of Outlast 0.1 open version 1 only. 0 means version 1.
+  /// Format version of a new pool: 1 or 2. Programs of Outlast 0.1 open version 1 only. 0 means the
+  /// newest version.
   unsigned format_version = 0;
   /// If true, open() converts a pool of an older format version to the newest one, as
   /// `outlast upgrade` does. Programs of Outlast 0.1 cannot open the pool afterwards. open() throws

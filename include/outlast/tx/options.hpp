@@ -12,8 +12,7 @@ namespace outlast::tx {
 /// time, and `replicas`, since these are in memory.
 struct options {
   /// The bytes for data in each replica, including the words of the allocator. 0: the size of the
-  /// pool, divided by one more than the number of replicas; the pool grows for it, within its
-  /// capacity. A pool of format version 2 counts as 64 MiB if it is smaller and can grow. The
+  /// pool or 64 MiB, divided by one more than the number of replicas; the pool grows for it. The
   /// region is sparse: it takes space as it fills.
   std::size_t replica_bytes = 0;
   /// The size of an allocator page, in bytes; a power of two from 256 to 1 MiB.

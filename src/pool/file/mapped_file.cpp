@@ -426,7 +426,9 @@ void mapped_file::cut(std::uint64_t file_bytes) noexcept {
   if (is_device()) return;
   const std::lock_guard lock(holes_->mutex);
   if (holes_->shut) return;  // a backup reads these bytes
-  if (::mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
+  // The addresses stay readable, as zeros: a thread may still flush words of a dropped root whose
+  // stores it has deferred (reclaim::epochs), and a flush needs a readable address.
+  if (::mmap(at, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
       MAP_FAILED) {
     return;
   }
@@ -448,6 +450,16 @@ void mapped_file::unmap_anonymous(std::uint64_t offset, std::uint64_t size) noex
   void* const at = base_ + offset;
   (void)::mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   ::madvise(at, size, MADV_DONTFORK);
+}
+
+std::pair<std::uint64_t, std::uint64_t> mapped_file::stored_part(std::uint64_t begin,
+                                                                 std::uint64_t end) const noexcept {
+  const off_t data = ::lseek(fd_.get(), static_cast<off_t>(begin), SEEK_DATA);
+  if (data < 0) return errno == ENXIO ? std::pair{end, end} : std::pair{begin, end};
+  if (static_cast<std::uint64_t>(data) >= end) return {end, end};
+  const off_t hole = ::lseek(fd_.get(), data, SEEK_HOLE);
+  return {static_cast<std::uint64_t>(data),
+          hole < 0 ? end : std::min(end, static_cast<std::uint64_t>(hole))};
 }
 
 void mapped_file::allocate(std::uint64_t offset, std::uint64_t size) const {

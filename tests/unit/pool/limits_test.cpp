@@ -175,7 +175,8 @@ TEST_F(Limits, of_address_space_are_named_and_no_file_is_left) {
     GTEST_SKIP() << "takes address space of its own";
   const lowered space(RLIMIT_AS, 6144 * mib);
   const std::string sentence = sentence_of(errc::address_taken, [&] {
-    (void)pool::create(path_, {.size_bytes = mib * 64, .capacity_bytes = 65536 * mib});
+    (void)pool::create(
+        path_, {.size_bytes = mib * 64, .capacity_bytes = 65536 * mib, .format_version = 1});
   });
   EXPECT_NE(sentence.find("RLIMIT_AS"), std::string::npos) << sentence;
   EXPECT_NE(sentence.find("6144 MiB"), std::string::npos) << sentence;

@@ -113,7 +113,7 @@ class forgetful_device final : public pool_detail::log_device {
 
 class LogCache : public testing::Test {
  protected:
-  LogCache() { basic_pool<domain::process>::create(path(), small).close(); }
+  LogCache() { test::create_with_words<domain::process>(path(), small); }
 
   [[nodiscard]] std::string path() const { return (folder_.path() / "p").string(); }
   static void set(logged_pool& pool, std::uint64_t page, std::uint64_t value,

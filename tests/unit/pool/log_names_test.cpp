@@ -52,6 +52,7 @@ class LogNames : public testing::Test {
 
 TEST_F(LogNames, a_close_leaves_the_log_of_a_pool_that_has_taken_the_name) {
   auto first = logged_pool::create(pool_in(directory()), small);
+  test::keep_words(first);
   set(first, 0, 1);
   move_directory();
   {
@@ -90,6 +91,7 @@ TEST_F(LogNames, a_failed_opening_leaves_a_file_that_has_taken_the_logs_name) {
 
 TEST_F(LogNames, leaves_a_log_without_a_name_alone) {
   auto pool = logged_pool::create(pool_in(directory()), small);
+  test::keep_words(pool);
   set(pool, 0, 1);
   std::filesystem::remove(log_in(directory()));
   EXPECT_NO_THROW(pool.close());

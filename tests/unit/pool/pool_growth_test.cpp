@@ -9,6 +9,7 @@
 #include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/tx/redo_opt.hpp>
+#include <tests/support/memory_folder.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -332,6 +333,30 @@ TEST(GrowthOf, a_pool_is_not_caused_by_requests_that_cannot_fit) {
   EXPECT_THROW((void)target.reserve_region("r", region_kind::log, 16 * mib), out_of_space);
   EXPECT_EQ(length_of(path), before);
   expect_sound(target);
+}
+
+// Reading a hole of a file in memory takes a page, and SIGBUS follows if there is none.
+TEST(GrowthOf, a_pool_leaves_holes_between_descriptors_after_a_kill) {
+  const test::scratch_folder folder;
+  const std::string path = (folder.path() / "p").string();
+  const auto blocks = [&path] {
+    struct stat status{};
+    EXPECT_EQ(::stat(path.c_str(), &status), 0);
+    return status.st_blocks;
+  };
+  {
+    auto target = pool::create(path, {.size_bytes = 64 * mib});
+    make_root(target, "a", 1);
+    (void)target.reserve_region("far away", region_kind::log, 256 * mib);
+  }
+  const auto before = blocks();
+  {
+    auto again = pool::open(path);
+    again.drop_root("a");
+    EXPECT_EQ(again.regions().size(), 1U);
+    EXPECT_LT(blocks(), before + 512 * 1024 / 512);
+    expect_sound(again);
+  }
 }
 
 TEST(GrowthOf, a_pool_of_format_1_ends_at_its_capacity) {

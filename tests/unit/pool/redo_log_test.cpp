@@ -156,6 +156,7 @@ TEST_F(RedoLog, stores_reach_the_file_through_the_log_alone) {
 
 TEST_F(RedoLog, a_clean_close_leaves_the_file_alone_with_everything_in_it) {
   open();
+  test::keep_words(pool());
   set(pool(), 0, 42);
   *word_at(pool(), 1) = 43;  // not flushed
   EXPECT_TRUE(std::filesystem::exists(log_path()));
@@ -182,15 +183,10 @@ TEST_F(RedoLog, of_a_killed_process_is_brought_in_under_every_domain) {
 }
 
 TEST_F(RedoLog, comes_and_goes_with_the_domain) {
-  {
-    auto first = basic_pool<domain::process>::create(path(), small);
-    *word_at(first, 0) = 1;
-    first.close();
-  }
+  test::create_with_words<domain::process>(path(), small);
   open();
   EXPECT_EQ(pool().survives(), domain::kind::logged_file);
   EXPECT_NE(pool().guarantee().find("power cuts"), std::string::npos);
-  EXPECT_EQ(*word_at(pool(), 0), 1U);
   set(pool(), 0, 2);
   close();
   auto third = basic_pool<domain::adr>::open(path());
@@ -565,7 +561,7 @@ std::uint64_t write_while_it_lives(const std::string& path, std::uint64_t from) 
 }
 
 TEST_F(RedoLog, survives_a_device_that_stops_at_any_step) {
-  basic_pool<domain::process>::create(path(), small).close();
+  test::create_with_words<domain::process>(path(), small);
   std::uint64_t acknowledged = 0;
   std::uint64_t checked = 0;
   for (std::uint64_t allowed = 0;; ++allowed) {

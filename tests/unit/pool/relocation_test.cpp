@@ -37,11 +37,11 @@ class squatter {
 };
 
 /// A pool with a root "self" that holds its own address; returns the pool's base.
-std::uintptr_t make_pool(const std::string& path, bool relocatable) {
+std::uintptr_t make_pool(const std::string& path, bool relocatable, std::uint32_t pages = 1) {
   auto target = pool::create(path, small);
   const attached_root root = target.attach_root("self", "pointer", 1, relocatable);
-  auto* const object = static_cast<std::uintptr_t*>(
-      target.pages().allocate_run(pool_format::run_kind::large, root.index, 1, 1, 4096));
+  auto* const object = static_cast<std::uintptr_t*>(target.pages().allocate_run(
+      pool_format::run_kind::large, root.index, 1, pages, pages * 4096));
   *object = reinterpret_cast<std::uintptr_t>(object);
   target.publish_root(root.index, object);
   target.detach_root(root.index, true);
@@ -168,7 +168,7 @@ TEST(relocation, moves_to_the_address_asked_for) {
 
 TEST(relocation, refuses_a_range_that_overlaps_the_old_one) {
   temp_directory directory;
-  const std::uintptr_t old_base = make_pool(directory.file("p"), true);
+  const std::uintptr_t old_base = make_pool(directory.file("p"), true, 1024);
   EXPECT_THROW((void)pool::open(directory.file("p"), {.base_address = old_base + (2 << 20)}),
                error);
   EXPECT_THROW((void)pool::open(directory.file("p"), {.base_address = 12345}), error);

@@ -308,7 +308,7 @@ TYPED_TEST(Engine, uses_its_region_again_after_it_was_dropped) {
 
 TYPED_TEST(Engine, grows_in_a_sparse_region) {
   using manager = typename TypeParam::template on<D>;
-  pool_file pool(std::size_t{128} << 20);
+  pool_file pool(std::size_t{192} << 20);  // its free pages are divided by a chunk of descriptors
   manager all(*pool, "all", {.replica_bytes = std::size_t{16} << 20});
   const auto here = all.template root<counters>("counters");
   for (unsigned i = 0; i < 12; ++i) {

@@ -87,7 +87,7 @@ TEST(Replicas, that_find_no_room_name_the_option) {
   } catch (const out_of_space& full) {
     const std::string why = full.what();
     EXPECT_NE(why.find("options.replica_bytes"), std::string::npos) << why;
-    EXPECT_NE(why.find("capacity"), std::string::npos) << why;
+    EXPECT_NE(why.find("raise its limit"), std::string::npos) << why;
   }
 }
 

@@ -56,9 +56,10 @@ template <domain::persistence_domain D>
 bool arena<D>::adopt_some(std::size_t most) {
   std::uint32_t page = adopt_cursor_.load(acquire);
   if (page >= adopt_end_) return false;
+  typename page_space<D>::described_pages known{};
   while (page < adopt_end_ && most != 0) {
     const run_word run = pages_.valid_run_at(page);
-    const std::uint32_t next = page + run.pages;
+    const std::uint32_t next = pages_.after(page, run, known);
     if (!adopt_cursor_.compare_exchange(page, next, acq_rel)) continue;
     if (owns(run) && run.kind == run_kind::small) {
       (void)adopt(page);

@@ -47,6 +47,9 @@ inline constexpr std::uint64_t usual_space_bytes = std::uint64_t{64} << 30;
 /// (0).
 [[nodiscard]] std::uint64_t space_bytes_for(std::uint64_t least, std::uint64_t limit) noexcept;
 
+/// Returns what a user can do if a pool fills the address space that its opening has reserved.
+[[nodiscard]] std::string remedy_for_full_space(std::uint64_t reserved_bytes);
+
 /// Returns a complete first page of a clean pool. Its size is at most what its first chunk of
 /// descriptors covers: the opener grows it.
 [[nodiscard]] pool_format::header_page make_header(const pool_sizes& sizes,

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace outlast::pool_detail {
@@ -170,6 +171,11 @@ class mapped_file {
   /// Does so and syncs. The bytes that are read of the file are on the device at return. Throws
   /// error{io_failure}.
   void make_cache_durable() const;
+
+  /// Returns the first part of the range that the file system has stored, an empty one at `end` if
+  /// there is none, and the whole range if the file system cannot determine it.
+  [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> stored_part(
+      std::uint64_t begin, std::uint64_t end) const noexcept;
 
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
   /// Returns the end of the mapped part of the file.

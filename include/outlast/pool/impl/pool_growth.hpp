@@ -47,6 +47,27 @@ void basic_pool<D>::allocate_descriptors(std::uint32_t first, std::uint32_t end)
   }
 }
 
+/// The body of page_space's function that finds stored descriptors.
+template <domain::persistence_domain D>
+auto basic_pool<D>::described_from(std::uint32_t page) const ->
+    typename page_space<D>::described_pages {
+  constexpr std::uint64_t line = sizeof(pool_format::page_line);
+  const pool_format::doubling by = pages_->descriptors().by();
+  const std::uint32_t limit = pages_->limit();
+  while (page < limit) {
+    const auto chunk_end = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(limit, by.first_of(by.chunk_of(page) + 1)));
+    const std::uint64_t begin = pages_->offset_of(&pages_->line(page));
+    const auto [first, last] = file_->stored_part(begin, begin + (chunk_end - page) * line);
+    if (first < last) {
+      return {page + static_cast<std::uint32_t>((first - begin) / line),
+              page + static_cast<std::uint32_t>((last - begin + line - 1) / line)};
+    }
+    page = chunk_end;
+  }
+  return {page, page};
+}
+
 // ---- Growth ----
 
 template <domain::persistence_domain D>
@@ -83,6 +104,7 @@ bool basic_pool<D>::grow_for(std::uint32_t seen, std::uint32_t pages, std::uint3
   if (pages_->limit() != seen) return true;
   // A request that cannot fit must not make the pool large.
   const std::uint32_t free_from = pages_->end_of_use([](std::uint32_t) { return false; });
+  why_full_.clear();
   if (std::uint64_t{free_from} + pages > most_pages()) return false;
   const std::uint64_t needed = std::uint64_t{seen} + pages + align_pages;
   const std::uint64_t step = std::clamp<std::uint64_t>(seen / 16, min_step, max_step);
@@ -276,18 +298,14 @@ std::string basic_pool<D>::remedy_if_full() const {
     return "copy what it holds into a pool of more capacity_bytes, or run 'outlast upgrade', after "
            "which it grows";
   }
+  if (const std::lock_guard alone(growing_); !why_full_.empty()) return why_full_;
   const std::size_t limit = limit_bytes();
   if (limit != 0 && capacity_bytes() == limit) {
     return "raise its limit of " + std::to_string(limit) + " bytes with set_limit()";
   }
   if (!file_) return "provide more memory";
   if (file_->is_device()) return "use a larger device";
-  if (mapped_bytes() < space_bytes_) {
-    const std::lock_guard alone(growing_);
-    return why_full_.empty() ? "provide space on the file system" : why_full_;
-  }
-  return "close the pool and open it again: this opening has reserved " +
-         std::to_string(space_bytes_) + " bytes of address space";
+  return pool_detail::remedy_for_full_space(space_bytes_);
 }
 
 // ---- Cut ----

@@ -340,6 +340,9 @@ std::uint32_t basic_pool<D>::open_pages(std::uint32_t high_water) {
   if (!was_dirty_) pages_->set_high_water(std::min(high_water, tables_.pages));
   tables_.for_each_added(
       [this](std::uint32_t first, std::uint32_t pages) { pages_->set_used(first, pages); });
+  if (file_ && !file_->is_device()) {
+    pages_->set_described([this](std::uint32_t page) { return described_from(page); });
+  }
   pages_->load();
   pages_->raise_limit(tables_.pages);
   pages_->set_growth(

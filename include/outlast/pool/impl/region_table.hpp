@@ -118,8 +118,8 @@ pool_format::region_identity region_table<D>::take_pages(std::uint32_t index, st
   const std::size_t stride = base::round_up(bytes, granule);
   const std::uint64_t pages = stride / pool_format::page_bytes * replicas;
   if (pages > pages_.capacity()) {
-    throw out_of_space(path_ + ": a region of " + std::to_string(stride) + " bytes and " +
-                       std::to_string(replicas) + " replicas does not fit into the pool");
+    pages_.throw_full("a region of " + std::to_string(stride) + " bytes and " +
+                      std::to_string(replicas) + " replicas does not fit");
   }
   void* const first =
       pages_.allocate_run(pool_format::run_kind::region, owner_of(index),

@@ -78,6 +78,17 @@ class page_space {
       std::function<bool(std::uint32_t seen, std::uint32_t pages, std::uint32_t align_pages)>;
   /// Returns what a user can do about a full pool.
   using remedy_function = std::function<std::string()>;
+  /// Returns the first pages from `page` on whose descriptors the file system has stored, as a
+  /// range. The others are free. Reading their descriptors would store them, and would fail if the
+  /// file system is full.
+  using described_pages = std::pair<std::uint32_t, std::uint32_t>;
+  using described_function = std::function<described_pages(std::uint32_t page)>;
+  /// Sets the function. Requires: no other thread uses the object.
+  void set_described(described_function described) { described_ = std::move(described); }
+  /// Returns the next page after the run at `page` whose descriptor may be read. `known`: of the
+  /// caller, for the next call.
+  [[nodiscard]] std::uint32_t after(std::uint32_t page, run_word run, described_pages& known) const;
+
   /// Sets the functions of a pool that grows by itself. Requires: no other thread uses the object.
   void set_growth(grow_function grow, remedy_function remedy) {
     grow_ = std::move(grow);
@@ -283,6 +294,7 @@ class page_space {
   [[nodiscard]] bool try_commit(std::uint32_t from, std::uint32_t to);
   void zero_headers(std::uint32_t first, std::uint32_t pages, std::size_t stride);
   [[nodiscard]] std::string complaint(std::uint32_t page, run_word run) const;
+  [[nodiscard]] std::uint32_t described_from(std::uint32_t page, described_pages& known) const;
 
   [[nodiscard]] bool waits_for_free_pages();
   [[nodiscard]] bool load_more();
@@ -292,6 +304,7 @@ class page_space {
   geometry where_;
   commit_function commit_;
   give_back_function give_back_;
+  described_function described_;
   grow_function grow_;
   remedy_function remedy_;
   std::string path_;
@@ -307,6 +320,7 @@ class page_space {
   domain::volatile_word<D, std::uint32_t> committed_{0};  // pages below exist
   std::uint32_t scan_end_ = 0;     // pages from here on are free, whatever their lines contain
   std::uint32_t scan_cursor_ = 0;  // guarded by scanning_
+  described_pages scanned_{};      // likewise
   domain::spin_lock<D> scanning_;
   bool high_water_known_ = false;
   bool blocks_may_be_unflushed_ = false;
@@ -341,8 +355,8 @@ void page_space<D>::throw_full(const std::string& lack) const {
                              : limit() < capacity()
                                  ? "grow() the pool, up to its capacity of " + bytes(capacity())
                                  : "copy what it holds into a pool of more capacity_bytes";
-  throw out_of_space("the pool is full: " + lack + " in its file of " + bytes(limit()) +
-                     " bytes; free something, or " + remedy);
+  throw out_of_space((path_.empty() ? "" : path_ + ": ") + "the pool is full: " + lack +
+                     " in its file of " + bytes(limit()) + " bytes; free something, or " + remedy);
 }
 
 template <domain::persistence_domain D>
@@ -402,10 +416,11 @@ template <domain::persistence_domain D>
 template <class Visit>
 void page_space<D>::for_each_run(Visit&& visit) const {
   const std::uint32_t end = std::min(high_water(), limit());
-  for (std::uint32_t page = where_.first_page; page < end;) {
+  described_pages known{};
+  for (std::uint32_t page = described_from(where_.first_page, known); page < end;) {
     const run_word run = valid_run_at(page);
     if (run.kind != run_kind::free) visit(page, run);
-    page += run.pages;
+    page = after(page, run, known);
   }
 }
 

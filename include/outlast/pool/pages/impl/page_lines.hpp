@@ -13,7 +13,7 @@ template <domain::persistence_domain D>
 void page_space<D>::load() {
   const std::uint32_t known = high_water_known_ ? high_water() : limit();
   scan_end_ = known;
-  scan_cursor_ = where_.first_page;
+  scan_cursor_ = described_from(where_.first_page, scanned_);
   bitmap_.hide(where_.first_page, known);
   if (high_water_known_) {
     committed_.raise_to(known, relaxed);
@@ -55,13 +55,26 @@ void page_space<D>::scan_chunk() {
       bitmap_.set(scan_cursor_, run.pages);
       high_water_.raise_to(scan_cursor_ + run.pages, relaxed);
     }
-    scan_cursor_ += run.pages;
+    scan_cursor_ = after(scan_cursor_, run, scanned_);
   }
   if (target >= end) {
     bitmap_.reveal_all();
   } else {
     bitmap_.reveal_below(target);
   }
+}
+
+/// Returns the first page from `page` on whose descriptor may be read.
+template <domain::persistence_domain D>
+std::uint32_t page_space<D>::described_from(std::uint32_t page, described_pages& known) const {
+  if (!described_ || (page >= known.first && page < known.second)) return page;
+  known = described_(page);
+  return known.first;
+}
+
+template <domain::persistence_domain D>
+std::uint32_t page_space<D>::after(std::uint32_t page, run_word run, described_pages& known) const {
+  return described_from(page + run.pages, known);
 }
 
 template <domain::persistence_domain D>
@@ -77,7 +90,9 @@ auto page_space<D>::valid_run_at(std::uint32_t page) const -> run_word {
 
 template <domain::persistence_domain D>
 void page_space<D>::require_no_run_inside(std::uint32_t first, run_word run) const {
-  for (std::uint32_t page = first + 1; page < first + run.pages; ++page) {
+  described_pages known{};
+  for (std::uint32_t page = described_from(first + 1, known); page < first + run.pages;
+       page = described_from(page + 1, known)) {
     if (run_at(page).pack() == 0) continue;
     throw corruption(path_, "the descriptor of page " + std::to_string(page) +
                                 " is inside the run of page " + std::to_string(first) +
@@ -107,7 +122,9 @@ template <domain::persistence_domain D>
 std::string page_space<D>::check() const {
   std::uint32_t run_first = 0;
   std::uint32_t run_end = 0;
-  for (std::uint32_t page = where_.first_page; page < limit(); ++page) {
+  described_pages known{};
+  for (std::uint32_t page = described_from(where_.first_page, known); page < limit();
+       page = described_from(page + 1, known)) {
     const run_word run = run_at(page);
     if (run.pack() == 0) continue;
     if (page < run_end) {

@@ -35,4 +35,5 @@ outlast_headers(outlast_library pool
   replica_pair.hpp
   root.hpp
   tables.hpp
+  usage.hpp
 )

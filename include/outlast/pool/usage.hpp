@@ -99,6 +99,8 @@ class usage_count {
   usage_count(const pool_format::parsed_header& header, pool_format::pool_tables tables,
               bool can_cut);
 
+  /// Returns the number of pages of the pool.
+  [[nodiscard]] std::uint32_t pages() const noexcept { return tables_.pages; }
   /// Adds a run, in ascending order. `live`: the bytes of its blocks in use, if known.
   void add(std::uint32_t first, run_word run, std::optional<std::uint64_t> live);
   /// Adds a root, after all runs.

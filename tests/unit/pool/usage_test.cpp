@@ -4,9 +4,11 @@
 // allocated and with the length of the file; damaged files, at random.
 #include <outlast/alloc/arena.hpp>
 #include <outlast/domain/process.hpp>
+#include <outlast/lockfree/harris_list.hpp>
 #include <outlast/pool/check.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/usage.hpp>
+#include <outlast/root/root_session.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -18,6 +20,7 @@
 #include <fstream>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <sys/stat.h>
@@ -31,8 +34,7 @@ constexpr std::size_t mib = std::size_t{1} << 20;
 constexpr std::uint64_t page = 4096;
 
 /// Figures that hold for every pool.
-void expect_sums(const file_usage& of) {
-  const pool_usage& used = of.pool;
+void expect_sums(const pool_usage& used) {
   EXPECT_EQ(used.pool_bytes, used.table_bytes + used.root_bytes + used.region_bytes +
                                  used.unowned_bytes + used.free_bytes);
   EXPECT_EQ(used.root_bytes + used.region_bytes,
@@ -40,8 +42,6 @@ void expect_sums(const file_usage& of) {
   EXPECT_LE(used.largest_free_bytes, used.free_bytes);
   EXPECT_LE(used.cut_bytes, used.pool_bytes);
   EXPECT_LE(used.cut_bytes, used.tail.cut_without_it_bytes);
-  EXPECT_LE(of.free_stored_bytes.value_or(0), used.free_bytes);
-  EXPECT_GE(of.file_bytes, used.pool_bytes);
   for (const owner_usage& each : used.owners) {
     EXPECT_LE(each.live_bytes.value_or(0), each.held_bytes);
     EXPECT_LE(each.end_offset, used.pool_bytes);
@@ -50,7 +50,9 @@ void expect_sums(const file_usage& of) {
 
 file_usage usage_of(const std::string& path) {
   file_usage used = pool_format::file_view(path).usage();
-  expect_sums(used);
+  expect_sums(used.pool);
+  EXPECT_LE(used.free_stored_bytes.value_or(0), used.pool.free_bytes);
+  EXPECT_GE(used.file_bytes, used.pool.pool_bytes);
   return used;
 }
 
@@ -60,13 +62,16 @@ std::uint64_t length_of(const std::string& path) {
   return static_cast<std::uint64_t>(status.st_size);
 }
 
-const owner_usage& owner_of(const file_usage& used, const std::string& name) {
+const owner_usage& owner_of(const pool_usage& used, const std::string& name) {
   static const owner_usage none;
-  for (const owner_usage& each : used.pool.owners) {
+  for (const owner_usage& each : used.owners) {
     if (each.name == name) return each;
   }
   ADD_FAILURE() << "no owner " << name;
   return none;
+}
+const owner_usage& owner_of(const file_usage& used, const std::string& name) {
+  return owner_of(used.pool, name);
 }
 
 struct Usage : testing::Test {
@@ -192,6 +197,77 @@ TEST_F(Usage, counts_the_free_pages_that_take_space) {
   const file_usage used = usage_of(path);
   EXPECT_GE(used.pool.free_bytes, 4 * mib);
   EXPECT_LT(used.free_stored_bytes.value_or(0), mib);
+}
+
+TEST_F(Usage, of_an_open_pool_is_that_of_its_file) {
+  pool_type target = make();
+  for (int i = 0; i < 40; ++i) fill(target, std::to_string(i), 1000, 100'000);
+  (void)target.reserve_region("log", region_kind::log, 10'000, 2);
+  target.drop_root("7");
+  const attached_root root = target.attach_root("8", "blocks", 1, true);
+  const pool_usage open = target.usage();
+  const pool_usage file = usage_of(path).pool;
+  expect_sums(open);
+  EXPECT_EQ(open.pool_bytes, target.size_bytes());
+  EXPECT_EQ(open.pool_bytes, file.pool_bytes);
+  EXPECT_EQ(open.table_bytes, file.table_bytes);
+  EXPECT_EQ(open.root_bytes, file.root_bytes);
+  EXPECT_EQ(open.region_bytes, file.region_bytes);
+  EXPECT_EQ(open.live_bytes, file.live_bytes);
+  EXPECT_EQ(open.unknown_bytes, owner_of(open, "8").held_bytes);
+  EXPECT_EQ(open.free_bytes, file.free_bytes);
+  EXPECT_EQ(open.cut_bytes, file.cut_bytes);
+  EXPECT_EQ(open.tail.name, file.tail.name);
+  EXPECT_EQ(open.tables[1].entries, file.tables[1].entries);
+  target.detach_root(root.index, true);
+}
+
+TEST_F(Usage, of_an_open_pool_has_the_blocks_of_attached_structures) {
+  using list = lockfree::harris_list<std::uint64_t, std::uint64_t>;
+  const auto live_of_list = [&](pool& in) {
+    const pool_usage used = roots::usage_of(in);
+    expect_sums(used);
+    EXPECT_EQ(used.unknown_bytes, 0U);
+    return owner_of(used, "list").live_bytes.value_or(0);
+  };
+  std::uint64_t at_close = 0;
+  {
+    auto target =
+        pool::create(path, {.size_bytes = mib, .capacity_bytes = 64 * mib, .format_version = 2});
+    list items(target, "list");
+    for (std::uint64_t i = 0; i < 100; ++i) items.insert(i, i);
+    const std::uint64_t few = live_of_list(target);
+    for (std::uint64_t i = 100; i < 3100; ++i) items.insert(i, i);
+    at_close = live_of_list(target);
+    EXPECT_GE(at_close, few + 3000 * 24 - 4096);
+  }
+  {
+    auto target = pool::open(path);  // recovers
+    const list items(target, "list");
+    EXPECT_LE(live_of_list(target), at_close);
+    EXPECT_GE(live_of_list(target), 3100U * 24);
+    at_close = live_of_list(target);
+  }
+  {
+    pool::open(path).close();
+  }
+  {
+    auto target = pool::open(path);
+    {
+      const list items(target, "list");
+    }
+    target.close();
+  }
+  EXPECT_LE(owner_of(usage_of(path), "list").live_bytes, at_close);
+  auto target = pool::open(path);  // nothing is read yet
+  list items(target, "list");
+  const std::uint64_t unread = live_of_list(target);
+  EXPECT_EQ(unread, owner_of(usage_of(path), "list").live_bytes.value_or(unread));
+  EXPECT_GE(unread, 3100U * 24);
+  std::jthread writer([&] {
+    for (std::uint64_t i = 0; i < 20'000; ++i) items.put(i % 5000, i);
+  });
+  for (int i = 0; i < 20; ++i) EXPECT_GE(live_of_list(target), unread / 2);
 }
 
 TEST_F(Usage, of_a_damaged_pool_throws_or_adds_up) {

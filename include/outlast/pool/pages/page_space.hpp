@@ -477,7 +477,9 @@ void page_space<D>::publish(std::span<const description> runs) {
     // (1) release: a reader of the word sees the fields; on media too, because they share its line.
     D::store(at.word, run.pack(), release);
     domain::flush<D>(&at, sizeof at);
-    if (run.owner < pool_format::region_owner_base) index_.add(run.owner, first, most_indexed());
+    if (run.owner < pool_format::region_owner_base && !index_.has(run.owner, first)) {
+      index_.add(run.owner, first, most_indexed());
+    }
   }
   // (P1) The descriptors are durable before a caller gets a run.
   domain::fence<D>();

@@ -43,10 +43,14 @@ class run_index {
     }
   }
 
+  /// Returns whether add() would have no effect.
+  [[nodiscard]] bool has(std::uint32_t root, std::uint32_t page) const noexcept {
+    return recorded_for_[page].load(relaxed) == root + 1;
+  }
   /// Records a run. Requires: the caller has claimed the page. A root with more than `most` runs is
   /// not worth an index. If there is no memory, the root has no index either.
   void add(std::uint32_t root, std::uint32_t page, std::uint32_t most) noexcept {
-    if (recorded_for_[page].load(relaxed) == root + 1) return;
+    if (has(root, page)) return;
     of_root* const of = make(root);
     if (of == nullptr || of->is_incomplete.load(relaxed)) return;
     node* const added = of->count.load(relaxed) < most ? new (std::nothrow) node{page} : nullptr;

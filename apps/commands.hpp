@@ -24,13 +24,14 @@ void add_check(CLI::App& tool);
 void add_db(CLI::App& tool);
 void add_demo(CLI::App& tool);
 void add_inspect(CLI::App& tool);
+void add_stats(CLI::App& tool);
 void add_upgrade(CLI::App& tool);
 void add_verify(CLI::App& tool);
 void add_version(CLI::App& tool);
 
 inline constexpr command all_commands[] = {
-    add_backup,  add_bench,   add_check,  add_db,      add_demo,
-    add_inspect, add_upgrade, add_verify, add_version,
+    add_backup,  add_bench, add_check,   add_db,     add_demo,
+    add_inspect, add_stats, add_upgrade, add_verify, add_version,
 };
 
 /// Runs a command. If it throws, prints the cause and ends with status 2, which indicates a

@@ -249,13 +249,8 @@ ordered_json describe(const std::string& path, const file_view& view) {
   all["guarantee"] = view.guarantee();
   all["open_in_process"] = view.holder();
   all["opened_in_file"] = describe_file(view);
-  if (header.file_bytes() > view.bytes().size()) {
-    all["problem"] = "the file is " + std::to_string(header.file_bytes() - view.bytes().size()) +
-                     " bytes shorter than its header states";
-    return all;
-  }
-  if (view.tables().descriptors.empty()) {
-    all["problem"] = "the words that name the parts of its tables are damaged; run 'outlast check'";
+  if (std::string wrong = view.problem(); !wrong.empty()) {
+    all["problem"] = std::move(wrong);
     return all;
   }
   const usage used = count_pages(view, header);

@@ -14,6 +14,7 @@ outlast_app(outlast
     db/text.cpp
     inspect.cpp
     main.cpp
+    stats.cpp
     upgrade.cpp
     version.cpp
   LIBRARIES outlast_library ${CMAKE_DL_LIBS})

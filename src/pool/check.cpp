@@ -496,6 +496,21 @@ pool_tables file_view::tables() const {
   return wrong.empty() && tables.file_bytes <= size_ ? tables : pool_tables{};
 }
 
+std::string file_view::problem() const {
+  const header_reading reading = read_header(bytes());
+  if (reading.problem) return reading.problem->sentence;
+  parsed_header header = *reading.header;
+  raise_size(header, tables());
+  if (header.file_bytes() > size_) {
+    return "the file is " + std::to_string(header.file_bytes() - size_) +
+           " bytes shorter than its header states";
+  }
+  if (tables().descriptors.empty()) {
+    return "the words that name the parts of its tables are damaged; run 'outlast check'";
+  }
+  return "";
+}
+
 std::string file_view::guarantee() const { return pool_detail::guarantee_of_file(fd_, path_); }
 
 namespace {

@@ -22,6 +22,7 @@ outlast_sources(outlast_core pool
   opening.cpp
   tables.cpp
   upgrade.cpp
+  usage.cpp
 )
 outlast_sources(outlast_library pool
   other_instances.cpp

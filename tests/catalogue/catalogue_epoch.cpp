@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace outlast::verify::detail {
@@ -100,6 +101,39 @@ class modified_map final : public map {
   bool erase(std::uint64_t key) {
     return modify(key, [](const auto*) { return step::erase(); });
   }
+};
+
+/// A map whose root is not in the first chunk of the pool's directory, so that the clock adds words
+/// for it.
+class late_map_subject final : public structure_subject<map> {
+  using pool_type = map::pool_type;
+
+ public:
+  late_map_subject(const std::string& name, const structure_parts<map>& how)
+      : structure_subject<map>(name, how), among_the_first_(name, how) {}
+
+  [[nodiscard]] const oracle& checker() const override { return among_the_first_.checker(); }
+  void format(std::span<std::byte> memory) override { (void)open_filled(memory, true); }
+  [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
+    return std::make_unique<buffered_world<map_world<map>>>(open_filled(memory, fresh), how().make,
+                                                            how().blocks);
+  }
+
+ private:
+  /// Opens a pool of format 2 that has as many roots as its first chunk has entries.
+  static std::unique_ptr<pool_type> open_filled(std::span<std::byte> memory, bool fresh) {
+    auto pool = open_pool<pool_type>(memory, fresh, memory.size(), pool_format::version_2);
+    void* const first = pool->pages().address_of(pool->pages().first_page());
+    for (auto next = static_cast<std::uint32_t>(pool->roots().size()); next < pool->first_roots();
+         ++next) {
+      const attached_root root = pool->attach_root("root " + std::to_string(next), "none", 1, true);
+      pool->publish_root(root.index, first);
+      pool->detach_root(root.index, true);
+    }
+    return pool;
+  }
+
+  buffered_map_subject<map> among_the_first_;
 };
 
 /// A graph whose payloads can be visited one by one.
@@ -187,6 +221,8 @@ void add_epoch(list& to) {
   add<buffered_map_subject<modified_map>, map>(
       to, "epoch_hash_map_modified", {},
       parts_of<modified_map>({}, epoch::map_options{.buckets = 2, .load = 4}));
+  add<late_map_subject, map>(to, "epoch_hash_map_late_root", {},
+                             parts_of<map>({}, epoch::map_options{.buckets = 2, .load = 4}));
   structure_parts<two_maps> retry_after_reclaim = parts_of<two_maps>({});
   retry_after_reclaim.memory_bytes = std::size_t{512} << 10;
   add<buffered_map_subject<two_maps>, two_maps>(to, "epoch_two_maps", {}, retry_after_reclaim);

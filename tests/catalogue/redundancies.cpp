@@ -181,21 +181,21 @@ constexpr std::array arguments = {
     redundancy{"pool_impl.hpp:423 fence", "D::psync();",
                "closing: it completes what its own thread flushed, and the session of a root ends "
                "with a psync behind its last flush, or nothing of it is trusted"},
-    redundancy{"root_directory.hpp:164 fence late", "set(entry.state, pool_format::entry_creating)",
+    redundancy{"root_directory.hpp:177 fence late", "set(entry.state, pool_format::entry_creating)",
                "the store that it falls behind goes to a page that is still free, or to the "
                "block_size of that page's line, which says nothing before the line's word does"},
-    redundancy{"root_directory.hpp:201 flush",
+    redundancy{"root_directory.hpp:214 flush",
                "domain::persist<D>(&entry, pool_format::line_bytes)",
                "object, check word and state share a line; the state is stored with release, which "
                "stays behind earlier stores to its line, and its own flush covers all three"},
-    redundancy{"root_directory.hpp:201 fence",
+    redundancy{"root_directory.hpp:214 fence",
                "domain::persist<D>(&entry, pool_format::line_bytes)",
                "object, check word and state share a line; the state is stored with release, which "
                "stays behind earlier stores to its line, and its own flush covers all three"},
-    redundancy{"root_directory.hpp:224 flush", "set(entry.occupancy_valid, ",
+    redundancy{"root_directory.hpp:237 flush", "set(entry.occupancy_valid, ",
                "lost, the mark costs a recovery; late, it still comes before what the next "
                "attaching, dropping or creating stores to the same line"},
-    redundancy{"root_directory.hpp:224 fence", "set(entry.occupancy_valid, ",
+    redundancy{"root_directory.hpp:237 fence", "set(entry.occupancy_valid, ",
                "lost, the mark costs a recovery; late, it still comes before what the next "
                "attaching, dropping or creating stores to the same line"},
     redundancy{"region_table.hpp:96 fence late", "set(entries_[index].state, ",

@@ -17,8 +17,9 @@ class memory_image {
  public:
   using pool_type = basic_pool<D>;
 
-  explicit memory_image(std::size_t bytes = std::size_t{8} << 20) : memory_image(bytes, nullptr) {
-    open(true);
+  explicit memory_image(std::size_t bytes = std::size_t{8} << 20, const pool_options& options = {})
+      : memory_image(bytes, nullptr) {
+    open(true, options);
   }
 
   /// The bytes as they are now, in a pool of its own.
@@ -42,7 +43,9 @@ class memory_image {
     if (memory_ == nullptr) throw std::bad_alloc();
     if (content != nullptr) std::memcpy(memory_.get(), content, bytes);
   }
-  void open(bool fresh) { pool_ = pool_type::in_memory(memory_.get(), bytes_, fresh); }
+  void open(bool fresh, const pool_options& options = {}) {
+    pool_ = pool_type::in_memory(memory_.get(), bytes_, fresh, options);
+  }
 
   std::size_t bytes_;
   std::unique_ptr<std::byte, release> memory_;

@@ -1,4 +1,4 @@
-"""Goal: `outlast inspect`, `check`, `backup` and `upgrade` say what a pool is, and change nothing that they
+"""Goal: `outlast inspect`, `stats`, `check`, `backup` and `upgrade` say what a pool is, and change nothing that they
 should not. Method: pools of stores, closed and open, killed and spoilt, in memory and behind a log."""
 
 import json
@@ -116,6 +116,70 @@ class Inspect(PoolTest):
         self.refuses("inspect", self.pool, status=1, says=["problem"])
 
 
+class Stats(PoolTest):
+    KEYS = ["file", "format_version", "mark", "open_in_process", "space", "tail", "tables", "roots", "regions"]
+    OF_OWNERS = ["index", "name", "state", "held_bytes", "live_bytes", "retained_bytes", "small_block_bytes", "runs",
+                 "end_offset"]
+
+    def adds_up(self, shown):
+        space = shown["space"]
+        parts = ("table_bytes", "root_bytes", "region_bytes", "unowned_bytes", "free_bytes")
+        self.assertEqual(space["pool_bytes"], sum(space[part] for part in parts))
+        self.assertEqual(space["root_bytes"] + space["region_bytes"],
+                         space["live_bytes"] + space["retained_bytes"] + space["unknown_bytes"])
+        self.assertEqual(space["root_bytes"], sum(root["held_bytes"] for root in shown["roots"]))
+        self.assertEqual(space["region_bytes"], sum(region["held_bytes"] for region in shown["regions"]))
+        self.assertEqual(space["file_bytes"], os.stat(self.pool).st_size)
+
+    def test_it_shows_live_free_and_retained_bytes(self):
+        before = self.pool.read_bytes()
+        shown = self.says("stats", self.pool)
+        self.assertEqual(self.pool.read_bytes(), before)
+        self.assertEqual(list(shown), self.KEYS)
+        self.adds_up(shown)
+        self.assertEqual(shown["mark"], "clean")
+        self.assertEqual(shown["space"]["unknown_bytes"], 0)
+        self.assertEqual([table["name"] for table in shown["tables"]], ["page descriptors", "roots", "regions"])
+        root = shown["roots"][0]
+        self.assertEqual(list(root), self.OF_OWNERS)
+        self.assertEqual(root["held_bytes"], root["live_bytes"] + root["retained_bytes"])
+        self.assertEqual([region["name"] for region in shown["regions"]], ["tx:store"])
+        last = max(shown["roots"] + shown["regions"], key=lambda owner: owner["end_offset"])
+        self.assertEqual((shown["tail"]["name"], shown["tail"]["end_offset"]), (last["name"], last["end_offset"]))
+        text = self.does("stats", self.pool)
+        self.assertIn("cut_bytes: ", text)
+        self.assertIn("  store: index 0, state live, held_bytes ", text)
+
+    def test_it_states_what_is_unknown_until_a_recovery(self):
+        self.kill(self.opened())
+        shown = self.says("stats", self.pool)
+        self.adds_up(shown)
+        self.assertEqual(shown["mark"], "dirty")
+        self.assertIsNone(shown["roots"][0]["live_bytes"])
+        self.assertEqual(shown["space"]["unknown_bytes"], shown["roots"][0]["held_bytes"])
+        self.assertIn("live_bytes unknown until recovered", self.does("stats", self.pool))
+
+    def test_it_shows_a_pool_that_a_process_has_open(self):
+        child = self.opened()
+        self.assertEqual(self.says("stats", self.pool)["open_in_process"], child.pid)
+
+    def test_what_is_not_there_is_status_2(self):
+        self.refuses("stats", self.folder / "none", says=["none", "No such file"])
+        self.refuses("stats", self.folder, says=["no regular file"])
+        status, out, _ = outlast("stats", "--json", self.folder / "none")
+        self.assertEqual((status, list(json.loads(out))), (2, ["error"]))
+
+    def test_a_damaged_header_is_status_1(self):
+        self.spoil(64, b"spoilt")
+        self.refuses("stats", self.pool, status=1, says=["problem"])
+        self.assertEqual(json.loads(outlast("stats", "--json", self.pool)[1])["problem"],
+                         json.loads(outlast("inspect", "--json", self.pool)[1])["problem"])
+
+    def test_a_truncated_file_is_status_1(self):
+        os.truncate(self.pool, os.stat(self.pool).st_size - 4096)
+        self.refuses("stats", self.pool, status=1, says=["problem", "shorter"])
+
+
 class Check(PoolTest):
     def test_a_sound_pool_is_status_0(self):
         self.assertEqual(self.does("check", self.pool), f"{self.pool}: sound\n")
@@ -158,6 +222,7 @@ class Check(PoolTest):
         before = os.stat(pool).st_blocks
         self.does("check", pool)
         self.does("inspect", pool)
+        self.does("stats", pool)
         self.assertEqual(os.stat(pool).st_blocks, before)
         self.does("db", "check", store)
         self.assertLess(os.stat(pool).st_blocks - before, 1024)  # what opening the store takes

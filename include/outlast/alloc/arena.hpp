@@ -31,6 +31,7 @@
 #include <outlast/domain/persist.hpp>
 #include <outlast/domain/watched_blocks.hpp>
 #include <outlast/pool/pages/page_space.hpp>
+#include <outlast/pool/usage.hpp>
 
 #include <algorithm>
 #include <array>
@@ -187,6 +188,10 @@ class arena {
   template <class Visit>
   void for_each_run(Visit&& visit) const;
   [[nodiscard]] arena_statistics statistics() const;
+  /// Returns the bytes of the blocks of one run of this arena that are in use or cached by threads.
+  /// Exact while no other thread uses the arena, approximate otherwise. Wait-free. May be called
+  /// concurrently.
+  [[nodiscard]] std::uint64_t in_use_bytes(std::uint32_t first, pool_format::run_word run) const;
 
   /// For tests: makes the n-th allocation from now on, and `times` - 1 after it, throw out_of_space
   /// (n, times >= 1). n = 0 cancels it. Operations of the structures try twice.

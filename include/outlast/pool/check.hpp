@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/pool/tables.hpp>
+#include <outlast/pool/usage.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -43,6 +44,12 @@ class file_view {
   [[nodiscard]] std::uint32_t used_pages() const;
   /// Returns where the pool's tables are; without chunks if the file is no pool or is damaged.
   [[nodiscard]] pool_tables tables() const;
+  /// Returns a sentence that states why the file cannot be read as a pool, or "".
+  [[nodiscard]] std::string problem() const;
+  /// Returns the space of the pool and of its file. Reads each descriptor of a run once. Of an open
+  /// pool it shows pages of different moments. Throws error{corrupted} with the sentence of
+  /// problem(), std::bad_alloc.
+  [[nodiscard]] file_usage usage() const;
   /// Returns true if /proc/locks lists a process that has the pool open. holder() returns the id of
   /// that process, or 0.
   [[nodiscard]] bool in_use() const noexcept { return holder_ != 0; }

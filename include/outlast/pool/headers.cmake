@@ -18,6 +18,7 @@ outlast_headers(outlast_library pool
   impl/pool_factories.hpp
   impl/pool_growth.hpp
   impl/pool_impl.hpp
+  impl/pool_space.hpp
   impl/region_table.hpp
   impl/root_directory.hpp
   journal/log_format.hpp
@@ -25,14 +26,17 @@ outlast_headers(outlast_library pool
   pages/descriptor_map.hpp
   pages/impl/page_existence.hpp
   pages/impl/page_lines.hpp
+  pages/impl/page_owners.hpp
   pages/impl/page_tail.hpp
   pages/page_bitmap.hpp
   pages/page_line.hpp
   pages/page_space.hpp
+  pages/run_index.hpp
   pool.hpp
   pool_options.hpp
   region.hpp
   replica_pair.hpp
   root.hpp
   tables.hpp
+  usage.hpp
 )

@@ -44,6 +44,7 @@
 #include <outlast/pool/region.hpp>
 #include <outlast/pool/root.hpp>
 #include <outlast/pool/tables.hpp>
+#include <outlast/pool/usage.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -170,8 +171,8 @@ class basic_pool {
   /// Returns free pages to the file system, in ranges of 256 KiB or more, and cuts the free end of
   /// the file off. A free block that shares its pages with other blocks stays with its root. A pool
   /// with a log makes a checkpoint first. Other threads may use the pool during the call. close()
-  /// also returns the pages that this process has freed, and so does drop_root() if the pool has no
-  /// log. Throws corruption, error{io_failure}, out_of_space, std::bad_alloc.
+  /// also returns the pages that this process has freed, and drop_root() those of the root if the
+  /// pool has no log. Throws corruption, error{io_failure}, out_of_space, std::bad_alloc.
   void trim();
 
   /// Returns a sentence about the crashes that the data of this pool survive.
@@ -239,9 +240,12 @@ class basic_pool {
   /// close() for a root whose object was destroyed earlier. Durable at return.
   void detach_root(std::uint32_t index, bool occupancy_saved);
   /// Calls the on_drop() functions, and then removes the root and all its pages. Operations on
-  /// other roots may run during the call; it waits for buffered operations. Durable at return. If a
-  /// crash interrupts the removal, the next opening completes it. Throws error{not_found} if there
-  /// is no such root, error{already_open} while an object uses the root, and the exceptions of the
+  /// other roots may run during the call; it waits for buffered operations. Other calls of the pool
+  /// do not wait while the pages are freed; attach_root() of this name throws error{already_open}
+  /// then. The call reads the page descriptors of this root. The first two calls in a process for
+  /// roots that are older than the opening read those of all roots. Durable at return. If a crash
+  /// interrupts the removal, the next opening completes it. Throws error{not_found} if there is no
+  /// such root, error{already_open} while an object uses the root, and the exceptions of the
   /// on_drop() functions.
   void drop_root(std::string_view name);
   [[nodiscard]] std::vector<root_info> roots() const;
@@ -292,6 +296,16 @@ class basic_pool {
   /// their destructors never run. Requires: the destructor of `S` writes no persistent data.
   template <class S>
   [[nodiscard]] S& service();
+
+  /// Returns the space of the pool by its roots and regions. Operations may run during the call;
+  /// then the figures are of different moments. Reads one descriptor for each run and each free
+  /// page. `live`: returns the bytes of the blocks in use of a run, or nothing if it is unknown to
+  /// which the run belongs. Without it, only roots that are not attached and were closed have known
+  /// blocks; outlast::roots::usage_of() passes the allocators of the attached ones. Throws
+  /// corruption, std::bad_alloc.
+  [[nodiscard]] pool_usage usage(
+      const std::function<std::optional<std::uint64_t>(
+          std::uint32_t first_page, pool_format::run_word run)>& live = {}) const;
 
   /// Checks the header, the state, the roots, the page runs and the regions. Only reads. Requires:
   /// no other call uses the pool.
@@ -383,6 +397,11 @@ class basic_pool {
                                             std::size_t offset, std::size_t bytes) const;
   void commit_pages(std::uint32_t first, std::uint32_t count);
   void give_back_free_pages(free_pages which);
+  template <class Pages>
+  void give_back(Pages&& pages);
+  [[nodiscard]] std::function<void()> settled() const;
+  [[nodiscard]] std::uint32_t begin_drop(std::string_view name);
+  [[nodiscard]] pool_detail::usage_count begin_count() const;
   void map_shadows();
   void map_shadow(const region_info& region);
   void write_state(const pool_format::state_slot& changed);

@@ -10,6 +10,7 @@
 #include <outlast/domain/concept.hpp>
 #include <outlast/pool/file/no_fork.hpp>
 #include <outlast/pool/pool.hpp>
+#include <outlast/pool/usage.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -18,8 +19,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace outlast::roots {
@@ -151,6 +154,22 @@ class root_sessions {
     return pool_.template service<S>();
   }
 
+  /// Returns the space of the pool by its roots and regions, as basic_pool::usage(). The blocks in
+  /// use of attached roots include those that threads cache, and retired nodes. Waits while another
+  /// thread attaches a root, and the reverse.
+  [[nodiscard]] pool_usage usage() {
+    const std::lock_guard lock(mutex_);
+    std::unordered_map<std::uint32_t, const alloc::arena<D>*> arenas;
+    for (auto& [name, session] : sessions_) {
+      arenas.emplace(session->root().index, &session->arena());
+    }
+    return pool_.usage([&](std::uint32_t first, pool_format::run_word run) {
+      const auto found = arenas.find(run.owner);
+      return found == arenas.end() ? std::optional<std::uint64_t>()
+                                   : found->second->in_use_bytes(first, run);
+    });
+  }
+
   /// Removes the root `name` and all its blocks. Durable at return. Requires: no handle on the root
   /// is in use; operations on other roots may run. Throws error{not_found, already_open}. As
   /// pool.drop_root(name).
@@ -241,6 +260,13 @@ class root_sessions {
   std::recursive_mutex mutex_;  // before the pool's
   session_map sessions_;        // changed with no_fork
 };
+
+/// Returns the space of the pool by its roots and regions, with the blocks in use of the roots that
+/// this process has attached. As root_sessions::usage().
+template <domain::persistence_domain D>
+[[nodiscard]] pool_usage usage_of(basic_pool<D>& pool) {
+  return pool.template service<root_sessions<D>>().usage();
+}
 
 // In the library.
 extern template class root_session<domain::native>;

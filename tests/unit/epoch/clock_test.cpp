@@ -9,6 +9,7 @@
 
 #include <outlast/domain.hpp>
 #include <outlast/epoch/clock.hpp>
+#include <outlast/epoch/hash_map.hpp>
 #include <outlast/epoch/operation.hpp>
 #include <outlast/epoch/payload_session.hpp>
 
@@ -20,7 +21,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -43,6 +46,8 @@ static_assert(offsetof(detail::clock_slot, now) == 0);
 static_assert(offsetof(detail::clock_slot, restart) == 8);
 static_assert(offsetof(detail::clock_slot, kept) == 16);
 static_assert(offsetof(detail::clock_slot, check) == 24);
+static_assert(offsetof(detail::clock_slot, more) == 32);
+static_assert(sizeof(detail::word_directory) == 256 && alignof(detail::word_directory) == 64);
 
 u64 word_at(const void* block, std::size_t offset) {
   u64 word;
@@ -370,6 +375,141 @@ TEST_F(clocks, a_pool_whose_clock_is_gone_is_refused) {
     EXPECT_NE(said.find("root "), std::string::npos) << said;
     EXPECT_NE(said.find("clock has no record of it"), std::string::npos) << said;
   }
+}
+
+/// A pool whose directory has a first chunk of 32 roots.
+class many_roots : public testing::Test {
+ protected:
+  /// Adds roots of one page, until the next root has the number `first`.
+  template <class Pool>
+  static void fill(Pool& target, std::uint32_t first) {
+    for (auto next = static_cast<std::uint32_t>(target.roots().size()); next < first; ++next) {
+      const attached_root root =
+          target.attach_root("root " + std::to_string(next), "page", 1, true);
+      ASSERT_EQ(root.index, next);
+      void* const page =
+          target.pages().allocate_run(pool_format::run_kind::large, next, 1, 1, 4096);
+      target.publish_root(next, page);
+      target.detach_root(next, true);
+    }
+  }
+  /// Requires: the clock of the pool is not new.
+  static detail::clock_slot* slots_of(basic_pool<process>& target) {
+    return clock_by_hand(target).session().object<detail::clock_slot>();
+  }
+
+  test::memory_image<process> pool{512 << 10, {.format_version = 2}};
+};
+
+TEST_F(many_roots, are_cut_off_at_the_boundary_of_their_crash) {
+  ASSERT_EQ(pool->first_roots(), 32U);
+  boxes<process> early(*pool, "early");
+  fill(*pool, 40);
+  boxes<process> late(*pool, "late");
+  fill(*pool, 70);
+  boxes<process> last(*pool, "last");
+  auto& time = clock_by_hand(*pool);
+  for (auto* each : {&early, &late, &last}) (void)each->add(1);
+  time.sync();
+  for (auto* each : {&early, &late, &last}) (void)each->add(2);
+  // The first crash: "last" is not attached, and the clock passes all labels in it.
+  auto first = pool.crashed();
+  auto& after = clock_by_hand(*first);
+  boxes<process> found(*first, "late");
+  EXPECT_EQ(found.found(), (std::multiset<u64>{1}));
+  EXPECT_EQ(boxes<process>(*first, "early").found(), (std::multiset<u64>{1}));
+  for (u64 i = 0; i < 6; ++i) {
+    (void)found.add(10 + i);
+    after.tick();
+  }
+  after.sync();
+  auto second = first.crashed();
+  clock_by_hand(*second);
+  EXPECT_EQ(boxes<process>(*second, "last").found(), (std::multiset<u64>{1}));
+  EXPECT_EQ(boxes<process>(*second, "late").found().size(), 7U);
+  second->drop_root("late");
+  boxes<process> again(*second, "again");
+  EXPECT_TRUE(again.found().empty());
+  (void)again.add(3);
+  clock_by_hand(*second).sync();
+  auto third = second.crashed();
+  EXPECT_EQ(boxes<process>(*third, "again").found(), (std::multiset<u64>{3}));
+  EXPECT_EQ(boxes<process>(*third, "last").found(), (std::multiset<u64>{1}));
+}
+
+TEST_F(many_roots, whose_words_were_being_added_in_a_crash_are_free_of_them) {
+  fill(*pool, 40);
+  (void)clock_by_hand(*pool);
+  for (const int changed : {0, 1}) {
+    auto crashed = pool.crashed();
+    slots_of(*crashed)[changed].more = 4711;  // the other copy of the time did not get it
+    auto found = crashed.crashed();
+    boxes<process> late(*found, "late");
+    (void)late.add(1);
+    clock_by_hand(*found).sync();
+    auto again = found.crashed();
+    EXPECT_EQ(boxes<process>(*again, "late").found(), (std::multiset<u64>{1}));
+  }
+}
+
+TEST_F(many_roots, whose_words_have_a_damaged_name_are_refused) {
+  fill(*pool, 40);
+  {
+    boxes<process> late(*pool, "late");
+    (void)late.add(1);
+  }
+  auto image = pool.crashed();
+  detail::clock_slot* const slots = slots_of(*image);
+  const u64 name = slots[0].more;
+  ASSERT_EQ(slots[1].more, name);
+  const std::optional<u64> offset = detail::block_named(name);
+  ASSERT_TRUE(offset.has_value());
+  u64& chunk = reinterpret_cast<u64*>(image->base() + *offset)[1];
+  const auto expect_refused = [&] {
+    auto damaged = image.crashed();
+    EXPECT_EQ(reason_of([&] { (void)clock_by_hand(*damaged); }), errc::corrupted);
+  };
+  for (const u64 wrong : {name ^ u64{1} << 50, name + 64, detail::name_of_block(*offset + 32),
+                          detail::name_of_block(u64{1} << 40)}) {
+    slots[0].more = slots[1].more = wrong;
+    expect_refused();
+  }
+  slots[0].more = slots[1].more = name;
+  const u64 words = chunk;
+  for (const u64 wrong : {words ^ 2, name}) {
+    chunk = wrong;
+    expect_refused();
+  }
+  chunk = words;
+  auto intact = image.crashed();
+  EXPECT_NO_THROW((void)clock_by_hand(*intact));
+}
+
+TEST_F(many_roots, are_in_a_file_too) {
+  test::temp_pool<process> file;
+  file->close();
+  std::filesystem::remove(file.path());
+  file.options().format_version = 2;
+  file.open();
+  fill(*file, 300);
+  using map_type = hash_map<u64, u64, process>;
+  {
+    map_type map(*file, "map");
+    for (u64 i = 0; i < 100; ++i) map.put(i, i + 1);
+    clock_by_hand(*file).sync();
+    for (u64 i = 100; i < 110; ++i) map.put(i, i + 1);
+  }
+  file.abandon();
+  file.open();
+  {
+    map_type map(*file, "map");
+    EXPECT_EQ(map.get(99), 100U);
+    EXPECT_EQ(map.get(100), std::nullopt);
+    map.put(7, 1);
+  }
+  file.close();
+  file.open();
+  EXPECT_EQ(map_type(*file, "map").get(7), 1U);
 }
 
 class counted_clocks : public testing::Test {

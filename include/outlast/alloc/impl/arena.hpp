@@ -84,7 +84,7 @@ std::size_t arena<D>::take_from(span_stack<D>& stack, void** out, std::size_t mo
 template <domain::persistence_domain D>
 void* arena<D>::allocate_large(std::size_t bytes, std::size_t align) {
   constexpr std::size_t page_size = pool_format::page_size;
-  if (bytes > std::size_t{pages_.limit()} * page_size) throw_out_of_space(bytes);
+  if (bytes > std::size_t{pages_.capacity()} * page_size) throw_out_of_space(bytes);
   const auto count = static_cast<std::uint32_t>(
       base::round_up(std::max<std::size_t>(bytes, 1), page_size) / page_size);
   const auto align_pages = static_cast<std::uint32_t>(std::max(align, page_size) / page_size);

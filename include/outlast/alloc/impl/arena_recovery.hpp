@@ -56,8 +56,11 @@ template <domain::persistence_domain D>
 bool arena<D>::adopt_some(std::size_t most) {
   std::uint32_t page = adopt_cursor_.load(acquire);
   if (page >= adopt_end_) return false;
+  const typename page_space<D>::reading no_cut(pages_);
+  const std::uint32_t end = std::min(adopt_end_, pages_.limit());  // the rest was cut off
+  if (page >= end) return false;
   typename page_space<D>::described_pages known{};
-  while (page < adopt_end_ && most != 0) {
+  while (page < end && most != 0) {
     const run_word run = pages_.valid_run_at(page);
     const std::uint32_t next = pages_.after(page, run, known);
     if (!adopt_cursor_.compare_exchange(page, next, acq_rel)) continue;
@@ -394,6 +397,21 @@ void arena<D>::for_each_block(Visit&& visit) {
     if (run.kind != run_kind::large) return;
     visit(pages_.address_of(first), std::size_t{run.pages} * pool_format::page_size);
   });
+}
+
+template <domain::persistence_domain D>
+std::uint64_t arena<D>::in_use_bytes(std::uint32_t first, pool_format::run_word run) const {
+  const std::size_t bytes = std::size_t{run.pages} * pool_format::page_size;
+  if (run.kind != run_kind::small) return bytes;
+  const class_index index = class_of_page_[first].load(relaxed);
+  const span_type* const known = span_of_page_[first].load(acquire);
+  if (index == 0 || known == nullptr || known == being_adopted()) {
+    const auto line = [this](std::uint32_t page) -> auto& { return pages_.line(page); };
+    return pool_detail::recorded_bytes(first, run, line).value_or(bytes);
+  }
+  const std::size_t blocks = std::min(max_blocks, bytes / stride_of(index));
+  const auto free = static_cast<std::size_t>(std::max<std::int64_t>(known->free_blocks(), 0));
+  return (blocks - std::min(blocks, free)) * stride_of(index);
 }
 
 template <domain::persistence_domain D>

@@ -2,15 +2,21 @@
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
+#include <outlast/base/hash.hpp>
 #include <outlast/domain/persist.hpp>
+#include <outlast/domain/spin_lock.hpp>
 #include <outlast/pool/format.hpp>
 #include <outlast/pool/pool.hpp>
+#include <outlast/pool/tables.hpp>
 #include <outlast/root/root_session.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -23,7 +29,8 @@ struct alignas(base::cache_line_size) clock_slot {
   std::uint64_t restart;  ///< the epoch in which the last opener began
   std::uint64_t kept;     ///< the boundary that it found
   std::uint64_t check;    ///< XXH3-64 of the 24 bytes before it
-  std::uint64_t reserved[4];
+  std::uint64_t more;     ///< names the directory of further root words; 0: there is none
+  std::uint64_t reserved[3];
 
   /// Returns the last epoch that is complete on the media if this copy is there. Epochs overlap by
   /// one, so it is the last but one before the present. An epoch that never began cannot be it.
@@ -32,6 +39,27 @@ struct alignas(base::cache_line_size) clock_slot {
   }
 };
 static_assert(sizeof(clock_slot) == 64 && offsetof(clock_slot, check) == 24);
+static_assert(offsetof(clock_slot, more) == 32);
+
+/// Names the chunks of root words after the first, which is in the block of the root. Chunk k has
+/// the words of as many roots as all chunks before it. An element changes by a single store.
+struct alignas(base::cache_line_size) word_directory {
+  std::atomic<std::uint64_t> chunks[pool_format::max_chunks];  ///< the first is 0
+};
+static_assert(sizeof(word_directory) == 256);
+
+/// Returns the name of the block at this offset from the start of the pool: the offset, and a check
+/// of it in the upper 21 bits.
+[[nodiscard]] inline std::uint64_t name_of_block(std::uint64_t offset) noexcept {
+  return base::mix64(pool_format::check_word(offset)) << 43 | offset;
+}
+/// Returns the offset of the block of that name, or nothing if the name is damaged.
+[[nodiscard]] inline std::optional<std::uint64_t> block_named(std::uint64_t name) noexcept {
+  const std::uint64_t offset = name & (pool_format::largest_capacity_bytes - 1);
+  if (name_of_block(offset) != name) return std::nullopt;
+  return offset;
+}
+static_assert(pool_format::largest_capacity_bytes == std::uint64_t{1} << 43);
 
 [[nodiscard]] inline std::uint64_t check_of(const clock_slot& slot) noexcept {
   return pool_format::checksum_of(&slot, offsetof(clock_slot, check));
@@ -42,7 +70,8 @@ inline constexpr std::uint64_t not_ours = 0;
 inline constexpr std::uint64_t in_use = 1;  ///< its payloads have labels of this clock
 inline constexpr std::uint64_t settle_from = 2;
 
-/// The clock's root: two slots, then a word per root of the pool.
+/// The clock's root: two slots, then a word for each root in the first chunk of the pool's
+/// directory. The words of other roots are in blocks of their own.
 ///
 /// After a crash, all roots that were in use must be cut off at the same boundary, whenever they
 /// are attached again. So the next opener writes the boundary into the word of each of them before
@@ -59,7 +88,7 @@ class clock_session final : public roots::root_session<D> {
   }
 
   clock_session(typename base_type::pool_type& in, const attached_root& root)
-      : base_type(in, root), roots_(in.first_roots()) {
+      : base_type(in, root), by_{static_cast<unsigned>(std::bit_width(in.first_roots()) - 1)} {
     if (root.state == root_state::fresh) {
       create();
     } else {
@@ -74,6 +103,7 @@ class clock_session final : public roots::root_session<D> {
 
   /// Writes the time. Requires: everything before the new boundary is durable.
   void write(std::uint64_t now, domain::site where = domain::site::current()) {
+    const std::lock_guard alone(writing_);
     time_.now = now;
     time_.check = check_of(time_);
     slot& older = newest_ == slots_ ? slots_[1] : slots_[0];
@@ -88,24 +118,19 @@ class clock_session final : public roots::root_session<D> {
   /// Returns the boundary at which the root must be settled before it is used, or nothing for a new
   /// root.
   [[nodiscard]] std::optional<std::uint64_t> unsettled(std::uint32_t root) const {
-    if (root >= roots_) return std::nullopt;
-    const std::uint64_t word = D::load(words_[root], std::memory_order_relaxed);
+    const std::uint64_t word = word_of(root);
     if (word < settle_from) return std::nullopt;
     return word - settle_from;
   }
-  [[nodiscard]] bool knows(std::uint32_t root) const {
-    return root < roots_ && D::load(words_[root], std::memory_order_relaxed) != not_ours;
-  }
-  /// Records that the root is settled, durably, and about to be used. Durable at return.
+  [[nodiscard]] bool knows(std::uint32_t root) const { return word_of(root) != not_ours; }
+  /// Records that the root is settled, durably, and about to be used. Durable at return. One thread
+  /// at a time. Throws out_of_space.
   void take(std::uint32_t root) {
-    if (root >= roots_) {
-      throw error(errc::roots_exhausted, this->pool().path(),
-                  "the root of a buffered structure has the number " + std::to_string(root) +
-                      "; the clock has a table for " + std::to_string(roots_) +
-                      " roots: drop a root, and then create the structure");
-    }
-    D::store(words_[root], in_use, std::memory_order_release);
-    domain::persist<D>(&words_[root], sizeof(words_[root]));
+    const unsigned chunk = by_.chunk_of(root);
+    if (words_[chunk] == nullptr) add_words(chunk);
+    std::atomic<std::uint64_t>& word = words_[chunk][root - by_.first_of(chunk)];
+    D::store(word, in_use, std::memory_order_release);
+    domain::persist<D>(&word, sizeof word);
   }
 
   [[nodiscard]] bool before_close() override { return true; }
@@ -117,22 +142,68 @@ class clock_session final : public roots::root_session<D> {
   /// or on domains that make the clock durable with the next tick. The rest is a margin.
   static constexpr std::uint64_t ahead = 3;
 
-  [[nodiscard]] std::size_t bytes() const noexcept {
-    return 2 * sizeof(slot) + roots_ * sizeof(std::uint64_t);
+  [[nodiscard]] std::size_t bytes_of_words(unsigned chunk) const noexcept {
+    return by_.count_of(chunk) * sizeof(std::uint64_t);
+  }
+  [[nodiscard]] std::size_t bytes() const noexcept { return 2 * sizeof(slot) + bytes_of_words(0); }
+
+  [[nodiscard]] std::uint64_t word_of(std::uint32_t root) const {
+    const unsigned chunk = by_.chunk_of(root);
+    if (words_[chunk] == nullptr) return not_ours;
+    return D::load(words_[chunk][root - by_.first_of(chunk)], std::memory_order_relaxed);
   }
 
   void point_into(void* block) {
     slots_ = static_cast<slot*>(block);
-    words_ = reinterpret_cast<std::atomic<std::uint64_t>*>(slots_ + 2);
+    words_[0] = reinterpret_cast<std::atomic<std::uint64_t>*>(slots_ + 2);
   }
 
   void create() {
-    void* const block = this->arena().allocate(bytes(), alignof(slot));
+    void* const block = zeroed_block(bytes());
     point_into(block);
-    D::zero(block, bytes());
     write(1);
     domain::persist<D>(block, bytes());
     this->pool().publish_root(this->root().index, block);
+  }
+
+  /// Returns a block of zeros, durably.
+  [[nodiscard]] void* zeroed_block(std::size_t size) {
+    void* const block = this->arena().allocate(size, alignof(slot));
+    D::zero(block, size);
+    domain::persist<D>(block, size);
+    return block;
+  }
+  [[nodiscard]] std::uint64_t name_of(const void* block) {
+    return name_of_block(reinterpret_cast<std::uintptr_t>(block) - this->pool().base());
+  }
+
+  /// Adds the words of the roots of a chunk.
+  void add_words(unsigned chunk) {
+    if (directory_ == nullptr) add_directory();
+    // (P3) persisted-before (P4): a named chunk has no words of earlier blocks.
+    void* const block = zeroed_block(bytes_of_words(chunk));
+    // (P4) the chunk is named.
+    D::store(directory_->chunks[chunk], name_of(block), std::memory_order_release);
+    domain::persist<D>(&directory_->chunks[chunk], sizeof(std::uint64_t));
+    words_[chunk] = static_cast<std::atomic<std::uint64_t>*>(block);
+  }
+
+  /// Adds the directory, and its name to both copies of the time, while other threads may write the
+  /// time. The directory is used when both have the name: otherwise it is forgotten by open().
+  void add_directory() {
+    // (P5) persisted-before (P6): a named directory names no earlier blocks.
+    auto* const made = static_cast<word_directory*>(zeroed_block(sizeof(word_directory)));
+    const std::lock_guard alone(writing_);
+    // (P6) persisted-before (P4): the directory is named.
+    name_directory(name_of(made));
+    directory_ = made;
+  }
+  void name_directory(std::uint64_t name) {
+    time_.more = name;
+    for (slot* each : {slots_, slots_ + 1}) {
+      D::write(&each->more, &name, sizeof name);
+      domain::persist<D>(each, sizeof *each);
+    }
   }
 
   void open() {
@@ -141,13 +212,12 @@ class clock_session final : public roots::root_session<D> {
       report("is shorter than the table of the pool's roots");
     }
     point_into(block);
-    auto recovery = this->arena().begin_recovery();
-    recovery.mark(block);
-    recovery.finish();
     const slot* newest = nullptr;
+    bool both = true;
     for (slot* each : {slots_, slots_ + 1}) {
       if (each->check != check_of(*each)) {
         blank(*each);
+        both = false;
         continue;
       }
       if (newest == nullptr || each->now > newest->now) newest = each;
@@ -155,10 +225,40 @@ class clock_session final : public roots::root_session<D> {
     if (newest == nullptr) report("has no intact copy of the time");
     time_ = *newest;
     newest_ = newest;
+    if (both && slots_[0].more != slots_[1].more) name_directory(0);
+    find_words();
     // It holds no pointers.
     if (this->root().pointers_base != this->pool().base()) {
       this->pool().root_relocated(this->root().index);
     }
+  }
+
+  /// Finds the words of all roots, and frees the blocks that have none.
+  void find_words() {
+    auto recovery = this->arena().begin_recovery();
+    recovery.mark(slots_);
+    if (time_.more != 0) {
+      directory_ = static_cast<word_directory*>(named(time_.more, sizeof(word_directory)));
+      recovery.mark(directory_);
+      for (unsigned chunk = 1; chunk < pool_format::max_chunks; ++chunk) {
+        const std::uint64_t name = D::load(directory_->chunks[chunk], std::memory_order_relaxed);
+        if (name == 0) continue;
+        void* const words = named(name, bytes_of_words(chunk));
+        if (!recovery.mark(words)) report("names a part of its table twice");
+        words_[chunk] = static_cast<std::atomic<std::uint64_t>*>(words);
+      }
+    }
+    recovery.finish();
+  }
+
+  /// Returns the block of that name, which has at least `size` bytes.
+  [[nodiscard]] void* named(std::uint64_t name, std::size_t size) {
+    const std::optional<std::uint64_t> offset = block_named(name);
+    if (offset && *offset % alignof(slot) == 0) {
+      auto* const block = reinterpret_cast<std::byte*>(this->pool().base() + *offset);
+      if (this->pool().pages().block_bytes(block, this->root().index) >= size) return block;
+    }
+    report("names a part of its table that does not exist");
   }
 
   /// Clears a torn copy. If its missing part were written over it, and the rest torn off again, it
@@ -172,11 +272,15 @@ class clock_session final : public roots::root_session<D> {
   /// label.
   void start_anew() {
     const std::uint64_t boundary = time_.boundary();
-    for (std::size_t i = 0; i < roots_; ++i) {
-      if (D::load(words_[i], std::memory_order_relaxed) != in_use) continue;
-      // (P1) persisted-before (P2): a root that nobody has settled keeps its boundary.
-      D::store(words_[i], settle_from + boundary, std::memory_order_release);
-      domain::flush<D>(&words_[i], sizeof(words_[i]));
+    for (unsigned chunk = 0; chunk < pool_format::max_chunks; ++chunk) {
+      if (words_[chunk] == nullptr) continue;
+      for (std::uint64_t i = 0; i < by_.count_of(chunk); ++i) {
+        std::atomic<std::uint64_t>& word = words_[chunk][i];
+        if (D::load(word, std::memory_order_relaxed) != in_use) continue;
+        // (P1) persisted-before (P2): a root that nobody has settled keeps its boundary.
+        D::store(word, settle_from + boundary, std::memory_order_release);
+        domain::flush<D>(&word, sizeof word);
+      }
     }
     domain::fence<D>();
     time_.kept = boundary;
@@ -192,10 +296,12 @@ class clock_session final : public roots::root_session<D> {
                                               "a backup");
   }
 
-  std::size_t roots_;
+  pool_format::doubling by_;  // numbers the chunks of words as the pool those of roots
   slot* slots_ = nullptr;
   const slot* newest_ = nullptr;
-  std::atomic<std::uint64_t>* words_ = nullptr;
+  std::array<std::atomic<std::uint64_t>*, pool_format::max_chunks> words_ = {};
+  word_directory* directory_ = nullptr;
+  domain::spin_lock<D> writing_;  // the copies of the time
   slot time_ = {};
 };
 

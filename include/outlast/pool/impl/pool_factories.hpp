@@ -6,6 +6,7 @@
 #include <outlast/pool/impl/pool_backup.hpp>
 #include <outlast/pool/impl/pool_growth.hpp>
 #include <outlast/pool/impl/pool_impl.hpp>
+#include <outlast/pool/impl/pool_space.hpp>
 
 namespace outlast {
 

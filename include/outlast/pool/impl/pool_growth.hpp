@@ -321,6 +321,12 @@ template <domain::persistence_domain D>
 void basic_pool<D>::cut_tail(std::uint32_t least_pages) {
   if (!can_cut()) return;
   const std::lock_guard alone(growing_);
+  // Pages whose descriptors are being read stay for a later cut.
+  if (!pages_->begin_cut()) return;
+  struct cut_end {
+    page_space<D>& pages;
+    ~cut_end() { pages.end_cut(); }
+  } const ends{*pages_};
   const std::uint32_t limit = pages_->limit();
   auto kept = static_cast<unsigned>(tables_.descriptors.size());
   const auto in_chunks_from = [this](unsigned from) {

@@ -536,46 +536,6 @@ void basic_pool<D>::detach_root(std::uint32_t index, bool occupancy_saved) {
 }
 
 template <domain::persistence_domain D>
-void basic_pool<D>::drop_root(std::string_view name) {
-  // Outside of the mutex: the functions take locks of their own, and threads with these locks call
-  // the pool.
-  for (const auto& action : actions_before_drop()) action(name);
-  const auto lock = usable_alone();
-  roots_->drop(name);
-  // With a log this needs a checkpoint, for which a drop does not wait.
-  if (log_) return;
-  give_back_free_pages(free_pages::existing);
-  if (file_) cut_tail(min_cut_pages);
-}
-
-template <domain::persistence_domain D>
-void basic_pool<D>::trim() {
-  const auto lock = usable_alone();
-  pages_->read_lines();
-  give_back_free_pages(free_pages::all);
-  cut_tail(1);
-}
-
-template <domain::persistence_domain D>
-void basic_pool<D>::give_back_free_pages(free_pages which) {
-  std::function<void()> settle;
-  // A log that is brought into the file later would restore the pages.
-  if constexpr (domain::logs_lines<D>) settle = [this] { D::checkpoint(base_); };
-  try {
-    pages_->give_back_free_pages(which, settle);
-  } catch (const std::bad_alloc&) {
-    // A drop has taken effect, and a close is nearly done: the pages stay for a later trim.
-    if (which == free_pages::all) throw;
-  }
-}
-
-template <domain::persistence_domain D>
-std::vector<std::function<void(std::string_view)>> basic_pool<D>::actions_before_drop() const {
-  const auto lock = usable_alone();
-  return drop_actions_;
-}
-
-template <domain::persistence_domain D>
 std::vector<root_info> basic_pool<D>::roots() const {
   const auto lock = usable_alone();
   return roots_->list();

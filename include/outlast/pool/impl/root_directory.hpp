@@ -47,7 +47,14 @@ class root_directory {
   void publish(std::uint32_t index, std::uint64_t object_offset);
   void relocated(std::uint32_t index);
   void detach(std::uint32_t index, bool occupancy_was_saved);
-  void drop(std::string_view name);
+  /// Marks the root as being dropped, durably, and returns its index. Until end_drop() or
+  /// cancel_drop() it counts as attached. The caller frees its runs meanwhile, for which it needs
+  /// no mutex.
+  [[nodiscard]] std::uint32_t begin_drop(std::string_view name);
+  /// Removes the entry of a root whose runs were freed.
+  void end_drop(std::uint32_t index);
+  /// Leaves the entry to the next drop, attach or opening.
+  void cancel_drop(std::uint32_t index) noexcept { attached_[index] = false; }
   [[nodiscard]] std::vector<root_info> list() const;
 
   /// Returns whether a crash left a half-created or half-dropped root.
@@ -104,6 +111,8 @@ class root_directory {
   void add_base(root_entry& entry, bool relocatable) const;
   static void report_bases(const root_entry& entry, std::uintptr_t base, attached_root& root);
   void remove(std::uint32_t index);
+  void begin_removal(root_entry& entry);
+  void end_removal(std::uint32_t index);
 
   void grow();
   void index_names() const;
@@ -127,9 +136,12 @@ attached_root root_directory<D>::attach(std::string_view name, std::string_view 
   require_name(name);
   std::optional<std::uint32_t> index = find(name);
   if (index && attached_[*index]) {
+    const bool is_dropped = state_of(entries_[*index]) == pool_format::entry_dropping;
     throw error(errc::already_open, path_,
                 "the root '" + std::string(name) +
-                    "' is in use by another object of this process; share that object");
+                    (is_dropped ? "' is being dropped by another thread; try again afterwards"
+                                : "' is in use by another object of this process; share that "
+                                  "object"));
   }
   if (index && state_of(entries_[*index]) != pool_format::entry_live) {
     remove(*index);
@@ -160,6 +172,7 @@ attached_root root_directory<D>::create(std::string_view name, std::string_view 
   // (P1) persisted-before (P2): an entry that is not free is complete.
   domain::persist<D>(&entry, sizeof entry);
   names_.emplace(name, index);
+  pages_.note_new_root(index);
   // (P2) the entry is taken.
   set(entry.state, pool_format::entry_creating);
   attached_[index] = true;
@@ -227,7 +240,7 @@ void root_directory<D>::detach(std::uint32_t index, bool occupancy_was_saved) {
 }
 
 template <domain::persistence_domain D>
-void root_directory<D>::drop(std::string_view name) {
+std::uint32_t root_directory<D>::begin_drop(std::string_view name) {
   const std::optional<std::uint32_t> index = find(name);
   if (!index) {
     throw error(errc::not_found, path_, "there is no root '" + std::string(name) + "' to drop");
@@ -236,7 +249,14 @@ void root_directory<D>::drop(std::string_view name) {
     throw error(errc::already_open, path_,
                 "the root '" + std::string(name) + "' is in use; destroy its object first");
   }
-  remove(*index);
+  begin_removal(entries_[*index]);
+  attached_[*index] = true;
+  return *index;
+}
+
+template <domain::persistence_domain D>
+void root_directory<D>::end_drop(std::uint32_t index) {
+  end_removal(index);
 }
 
 template <domain::persistence_domain D>
@@ -432,10 +452,20 @@ void root_directory<D>::report_bases(const root_entry& entry, std::uintptr_t bas
 /// Frees the pages of the entry, then the entry. undo_unfinished() completes it after a crash.
 template <domain::persistence_domain D>
 void root_directory<D>::remove(std::uint32_t index) {
-  root_entry& entry = entries_[index];
+  begin_removal(entries_[index]);
+  pages_.free_runs_of(index);
+  end_removal(index);
+}
+
+template <domain::persistence_domain D>
+void root_directory<D>::begin_removal(root_entry& entry) {
   // (P5) persisted-before (P6): pages are freed only under an entry that can no longer be attached.
   if (state_of(entry) == pool_format::entry_live) set(entry.state, pool_format::entry_dropping);
-  pages_.free_runs_of(index);
+}
+
+template <domain::persistence_domain D>
+void root_directory<D>::end_removal(std::uint32_t index) {
+  root_entry& entry = entries_[index];
   if (names_are_indexed_) names_.erase(std::string(pool_format::text_of(entry.identity.name)));
   // (P6) the entry is free again.
   set(entry.state, pool_format::entry_free);

@@ -20,8 +20,10 @@
 #include <outlast/pool/pages/descriptor_map.hpp>
 #include <outlast/pool/pages/page_bitmap.hpp>
 #include <outlast/pool/pages/page_line.hpp>
+#include <outlast/pool/pages/run_index.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -32,6 +34,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace outlast {
 
@@ -160,9 +163,45 @@ class page_space {
   /// Stores the current exception for require_intact(), if it is the first.
   void note_failure() noexcept;
 
-  /// Frees every run of `owner`. Throws corruption and errors of the device; then some runs may be
-  /// left. Requires: the owner has no live arena. Other owners may use theirs.
-  void free_runs_of(std::uint32_t owner);
+  /// A run of pages.
+  struct stretch {
+    std::uint32_t first;
+    std::uint32_t pages;
+  };
+  /// Stretches that were freed. If there is no memory for one, it is left out.
+  struct freed_pages {
+    std::vector<stretch> all;
+
+    void add(std::span<const stretch> more) noexcept {
+      try {
+        all.insert(all.end(), more.begin(), more.end());
+      } catch (const std::bad_alloc&) {
+      }
+    }
+  };
+  /// Frees every run of `owner`, and adds them to `freed`. Reads the descriptors of this owner
+  /// only, with two exceptions: the first two calls for roots that are older than the opening read
+  /// all, and so do calls for regions and for roots with runs in a large part of the pool. Throws
+  /// corruption and errors of the device; then some runs may be left. Requires: the owner has no
+  /// live arena. Other owners may use theirs.
+  void free_runs_of(std::uint32_t owner, freed_pages* freed = nullptr);
+  /// Notes that a new root has no runs.
+  void note_new_root(std::uint32_t owner) noexcept { index_.note_no_runs(owner); }
+  /// As give_back_free_pages() for the free pages that have existed and are in these stretches or
+  /// next to them.
+  void give_back(freed_pages&& freed, const std::function<void()>& settle = {});
+
+  /// Keeps the end of the pool from being cut off as long as it exists. A thread may have several.
+  class reading {
+   public:
+    explicit reading(const page_space& of) : of_(of) { of_.begin_reading(); }
+    ~reading() { of_.end_reading(); }
+    reading(const reading&) = delete;
+    reading& operator=(const reading&) = delete;
+
+   private:
+    const page_space& of_;
+  };
 
   /// Calls `visit(first_page, run_word)` for each run. Concurrent runs may be missed or visited.
   /// The word is the one that was read and found valid; only the run's owner can read it again and
@@ -182,6 +221,10 @@ class page_space {
   [[nodiscard]] std::uint32_t end_of_use(Ignores&& ignores) const {
     return bitmap_.end_of_use(ignores);
   }
+  /// Begins a cut. Returns false if other threads read descriptors that may be cut off. The caller
+  /// calls end_cut() after the cut.
+  [[nodiscard]] bool begin_cut();
+  void end_cut() { cutting_.store(0, release); }
   /// Claims all pages from `first` to the limit, which are then cut off. Returns false, without
   /// effect, if one is in use; pages for which `ignores(page)` holds are in use by the caller.
   template <class Ignores>
@@ -248,9 +291,14 @@ class page_space {
   void publish(std::span<const description> runs);
   /// Turns claimed pages into one run.
   void publish(const description& one) { publish({&one, 1}); }
-  /// Turns a run into claimed pages; durable at return. Returns false, after note_failure(), if the
-  /// device failed: then the pages must stay claimed.
-  [[nodiscard]] bool retract(std::uint32_t first) noexcept;
+  /// Turns runs into claimed pages, with the waits of one run; durable at return. Returns false,
+  /// after note_failure(), if the device failed: then the pages must stay claimed.
+  [[nodiscard]] bool retract(std::span<const stretch> runs) noexcept;
+  /// Turns a run into claimed pages.
+  [[nodiscard]] bool retract(std::uint32_t first) noexcept {
+    const stretch run{first, run_at(first).pages};
+    return retract({&run, 1});
+  }
   /// Frees claimed pages.
   void release_pages(std::uint32_t first, std::uint32_t pages) { bitmap_.release(first, pages); }
 
@@ -279,6 +327,7 @@ class page_space {
   static constexpr std::uint32_t min_left_out = 2048;  // a shorter gap would be a hole of few lines
   static constexpr std::uint32_t min_given_back = 64;
   static constexpr std::uint32_t max_given_back = 1 << 14;  // a claim takes all or nothing
+  static constexpr std::size_t max_retracted = 64;          // with one wait
   static constexpr std::size_t header_bytes = 16;
   static constexpr auto relaxed = std::memory_order_relaxed;
   static constexpr auto acquire = std::memory_order_acquire;
@@ -295,6 +344,13 @@ class page_space {
   void zero_headers(std::uint32_t first, std::uint32_t pages, std::size_t stride);
   [[nodiscard]] std::string complaint(std::uint32_t page, run_word run) const;
   [[nodiscard]] std::uint32_t described_from(std::uint32_t page, described_pages& known) const;
+
+  [[nodiscard]] std::uint32_t most_indexed() const;
+  [[nodiscard]] bool is_indexed(std::uint32_t owner);
+  template <class Visit>
+  void for_each_run_of(std::uint32_t owner, bool by_index, Visit&& visit) const;
+  void begin_reading() const;
+  void end_reading() const { readers_.fetch_add(~std::uint32_t{0}, release); }
 
   [[nodiscard]] bool waits_for_free_pages();
   [[nodiscard]] bool load_more();
@@ -322,6 +378,11 @@ class page_space {
   std::uint32_t scan_cursor_ = 0;  // guarded by scanning_
   described_pages scanned_{};      // likewise
   domain::spin_lock<D> scanning_;
+  pool_detail::run_index index_;
+  domain::spin_lock<D> searching_;
+  bool has_searched_ = false;  // for runs of a root, through the whole pool; guarded by searching_
+  mutable domain::volatile_word<D, std::uint32_t> readers_{0};
+  domain::volatile_word<D, std::uint32_t> cutting_{0};
   bool high_water_known_ = false;
   bool blocks_may_be_unflushed_ = false;
   std::atomic<bool> failure_claimed_{false};
@@ -339,7 +400,8 @@ page_space<D>::page_space(geometry where, commit_function commit, std::string pa
       path_(std::move(path)),
       bitmap_(reinterpret_cast<std::uintptr_t>(where.base) / page_size, where.first_page,
               where.capacity_pages, where.page_count),
-      existence_(give_back_ ? where.capacity_pages / word_pages + 1 : 0) {
+      existence_(give_back_ ? where.capacity_pages / word_pages + 1 : 0),
+      index_(where.capacity_pages) {
   high_water_.store(where_.first_page, relaxed);
   committed_.store(where_.first_page, relaxed);
 }
@@ -400,21 +462,9 @@ void page_space<D>::require_intact() const {
 }
 
 template <domain::persistence_domain D>
-void page_space<D>::free_runs_of(std::uint32_t owner) {
-  const auto for_each = [&](auto&& visit) {
-    for_each_run([&](std::uint32_t first, run_word run) {
-      if (run.owner == owner) visit(first, run);
-    });
-  };
-  // A run that is freed must not uncover other runs.
-  for_each([&](std::uint32_t first, run_word run) { require_no_run_inside(first, run); });
-  for_each([&](std::uint32_t first, run_word) { free_run(address_of(first)); });
-  require_intact();
-}
-
-template <domain::persistence_domain D>
 template <class Visit>
 void page_space<D>::for_each_run(Visit&& visit) const {
+  const reading no_cut(*this);
   const std::uint32_t end = std::min(high_water(), limit());
   described_pages known{};
   for (std::uint32_t page = described_from(where_.first_page, known); page < end;) {
@@ -442,19 +492,24 @@ void page_space<D>::publish(std::span<const description> runs) {
     // (1) release: a reader of the word sees the fields; on media too, because they share its line.
     D::store(at.word, run.pack(), release);
     domain::flush<D>(&at, sizeof at);
+    if (run.owner < pool_format::region_owner_base && !index_.has(run.owner, first)) {
+      index_.add(run.owner, first, most_indexed());
+    }
   }
   // (P1) The descriptors are durable before a caller gets a run.
   domain::fence<D>();
 }
 
 template <domain::persistence_domain D>
-bool page_space<D>::retract(std::uint32_t first) noexcept {
+bool page_space<D>::retract(std::span<const stretch> runs) noexcept {
   try {
-    const std::uint32_t pages = run_at(first).pages;
-    D::store(line(first).word, 0, release);
+    for (const stretch& run : runs) {
+      D::store(line(run.first).word, 0, release);
+      domain::flush<D>(&line(run.first), sizeof(page_line));
+    }
     // (P2) persisted-before (P1) of the next run on these pages: two descriptors never overlap.
-    domain::persist<D>(&line(first), sizeof(page_line));
-    note_existing(first, pages);
+    if (!runs.empty()) domain::fence<D>();
+    for (const stretch& run : runs) note_existing(run.first, run.pages);
     return true;
   } catch (...) {
     note_failure();
@@ -529,4 +584,5 @@ std::optional<std::uint32_t> page_space<D>::claim(std::uint32_t pages, std::uint
 
 #include <outlast/pool/pages/impl/page_existence.hpp>
 #include <outlast/pool/pages/impl/page_lines.hpp>
+#include <outlast/pool/pages/impl/page_owners.hpp>
 #include <outlast/pool/pages/impl/page_tail.hpp>

@@ -108,9 +108,37 @@ template <domain::persistence_domain D>
 class page_space<D>::free_stretches {
  public:
   free_stretches(page_space& of, free_pages which) : of_(of), which_(which) {
+    claim_with([this] {
+      const std::uint32_t limit = of_.limit();
+      claim_between(of_.where_.first_page,
+                    which_ == free_pages::all ? limit : std::min(limit, of_.high_water()));
+    });
+  }
+  /// Claims the free pages that existed and are in these stretches, which are ascending, or next to
+  /// them.
+  free_stretches(page_space& of, const std::vector<typename page_space::stretch>& near)
+      : of_(of), which_(free_pages::existing) {
+    claim_with([&] {
+      const std::uint32_t limit = std::min(of_.limit(), of_.high_water());
+      for (std::size_t i = 0; i < near.size();) {
+        const std::uint32_t first = near[i].first;
+        std::uint32_t behind = first;
+        // Stretches with a short gap are one: each would claim what is next to it.
+        for (; i < near.size() && near[i].first <= behind + 2 * min_given_back; ++i) {
+          behind = std::max(behind, near[i].first + near[i].pages);
+        }
+        const std::uint32_t lowest = of_.where_.first_page;
+        claim_between(first < lowest + min_given_back ? lowest : first - min_given_back,
+                      std::min(limit, behind + min_given_back));
+      }
+    });
+  }
+
+  template <class Claim>
+  void claim_with(Claim&& claim) {
     of_.giving_back_.fetch_add(1, acq_rel);
     try {
-      claim_all();
+      claim();
     } catch (...) {
       release_all();
       throw;
@@ -129,11 +157,6 @@ class page_space<D>::free_stretches {
   }
 
  private:
-  struct stretch {
-    std::uint32_t first;
-    std::uint32_t pages;
-  };
-
   /// Returns the first page from `page` on that is free and may exist, or if not `wanted`, the
   /// first other page.
   [[nodiscard]] std::uint32_t next(std::uint32_t page, std::uint32_t end, bool wanted) const {
@@ -149,10 +172,8 @@ class page_space<D>::free_stretches {
     }
     return end;
   }
-  void claim_all() {
-    const std::uint32_t limit = of_.limit();
-    const std::uint32_t end = which_ == free_pages::all ? limit : std::min(limit, of_.high_water());
-    std::uint32_t first = next(of_.where_.first_page, end, true);
+  void claim_between(std::uint32_t begin, std::uint32_t end) {
+    std::uint32_t first = next(begin, end, true);
     while (first < end) {
       const std::uint32_t behind = next(first, std::min(end, first + max_given_back), false);
       if (behind - first >= min_given_back) {
@@ -177,6 +198,17 @@ template <domain::persistence_domain D>
 void page_space<D>::give_back_free_pages(free_pages which, const std::function<void()>& settle) {
   if (!give_back_) return;
   free_stretches found(*this, which);
+  if (found.empty()) return;
+  if (settle) settle();
+  found.give_back();
+}
+
+template <domain::persistence_domain D>
+void page_space<D>::give_back(freed_pages&& freed, const std::function<void()>& settle) {
+  if (!give_back_ || freed.all.empty()) return;
+  std::sort(freed.all.begin(), freed.all.end(),
+            [](const stretch& a, const stretch& b) { return a.first < b.first; });
+  free_stretches found(*this, freed.all);
   if (found.empty()) return;
   if (settle) settle();
   found.give_back();

@@ -253,7 +253,7 @@ void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
   const bool reached_device =
       instructions_ == domain::kind::file || instructions_ == domain::kind::logged_file ||
       effective_ == domain::kind::adr || effective_ == domain::kind::cache_persistent;
-  if (file_ && !reached_device && !same_state(next, state_)) file_->sync(sizeof page);
+  if (file_ && !reached_device && !same_state(next, state_)) sync_state(next);
   state_ = next;
   state_size_.store(next.size_bytes, std::memory_order_relaxed);
 }
@@ -443,6 +443,7 @@ void basic_pool<D>::release_resources() noexcept {
   destroy_services();
   close_actions_.clear();
   drop_actions_.clear();
+  trim_actions_.clear();
   regions_.reset();
   roots_.reset();
   pages_.reset();
@@ -543,27 +544,6 @@ void basic_pool<D>::drop_root(std::string_view name) {
   if (log_) return;
   give_back_free_pages(free_pages::existing);
   if (file_) cut_tail(min_cut_pages);
-}
-
-template <domain::persistence_domain D>
-void basic_pool<D>::trim() {
-  const auto lock = usable_alone();
-  pages_->read_lines();
-  give_back_free_pages(free_pages::all);
-  cut_tail(1);
-}
-
-template <domain::persistence_domain D>
-void basic_pool<D>::give_back_free_pages(free_pages which) {
-  std::function<void()> settle;
-  // A log that is brought into the file later would restore the pages.
-  if constexpr (domain::logs_lines<D>) settle = [this] { D::checkpoint(base_); };
-  try {
-    pages_->give_back_free_pages(which, settle);
-  } catch (const std::bad_alloc&) {
-    // A drop has taken effect, and a close is nearly done: the pages stay for a later trim.
-    if (which == free_pages::all) throw;
-  }
 }
 
 template <domain::persistence_domain D>

@@ -239,7 +239,9 @@ class page_space {
   void publish(const description& one) { publish({&one, 1}); }
   /// Turns a run into claimed pages; durable at return. Returns false, after note_failure(), if the
   /// device failed: then the pages must stay claimed.
-  [[nodiscard]] bool retract(std::uint32_t first) noexcept;
+  [[nodiscard]] bool retract(std::uint32_t first) noexcept { return retract({&first, 1}); }
+  /// Like the above, for several runs, with the waits of one.
+  [[nodiscard]] bool retract(std::span<const std::uint32_t> firsts) noexcept;
   /// Frees claimed pages.
   void release_pages(std::uint32_t first, std::uint32_t pages) { bitmap_.release(first, pages); }
 
@@ -433,13 +435,15 @@ void page_space<D>::publish(std::span<const description> runs) {
 }
 
 template <domain::persistence_domain D>
-bool page_space<D>::retract(std::uint32_t first) noexcept {
+bool page_space<D>::retract(std::span<const std::uint32_t> firsts) noexcept {
   try {
-    const std::uint32_t pages = run_at(first).pages;
-    D::store(line(first).word, 0, release);
+    for (const std::uint32_t first : firsts) {
+      note_existing(first, run_at(first).pages);
+      D::store(line(first).word, 0, release);
+      domain::flush<D>(&line(first), sizeof(page_line));
+    }
     // (P2) persisted-before (P1) of the next run on these pages: two descriptors never overlap.
-    domain::persist<D>(&line(first), sizeof(page_line));
-    note_existing(first, pages);
+    domain::fence<D>();
     return true;
   } catch (...) {
     note_failure();

@@ -17,7 +17,7 @@ CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 SUITES := tools/run_suites --build "$(BUILD)" --jobs $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-all check bench bench-quick bench-large bench-scaling bench-store test-dax crash crash-long kill soak powercut store-differential fuzz format package test-package docs generated golden clean
+.PHONY: build demo test test-all check bench bench-quick bench-large bench-scaling bench-store bench-pools test-dax crash crash-long kill soak powercut store-differential fuzz format package test-package docs generated golden clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
@@ -82,6 +82,12 @@ bench-store: bench-dependencies
 	cmake --preset release >/dev/null
 	cmake --build --preset release -j $(JOBS) --target outlast-bench db_bench
 	build/release/bin/outlast-bench --micro store $(ARGS)
+
+## bench-pools: pools that grow: steps of growth, space after rounds of erasing, opening 1 TiB; ten minutes (ARGS=--quick)
+bench-pools: bench-dependencies
+	cmake --preset release >/dev/null
+	cmake --build --preset release -j $(JOBS) --target outlast-bench db_bench
+	build/release/bin/outlast-bench --micro pools $(ARGS)
 
 ## bench-large: the figures with 8 million keys and more, which join the report; an hour and 16 GiB of memory
 bench-large: bench-dependencies build-bench

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <bench/db_bench/generate.hpp>
-#include <bench/db_bench/latency.hpp>
+#include <bench/engine/latency.hpp>
 #include <bench/db_bench/store.hpp>
 #include <bench/engine/random.hpp>
 

@@ -141,6 +141,7 @@ std::string to_json(const outcome& of, const store_settings& settings, const eng
       {"p50_us", quantile(0.5)},
       {"p99_us", quantile(0.99)},
       {"p99_9_us", quantile(0.999)},
+      {"max_us", quantile(1)},
       {"file_bytes", of.file_bytes},
       {"data_bytes", of.data_bytes},
       {"vm_rss_kib", memory.now_kib},

@@ -1,7 +1,7 @@
 // What a benchmark came to, as people and programs read it.
 #pragma once
 
-#include <bench/db_bench/latency.hpp>
+#include <bench/engine/latency.hpp>
 #include <bench/db_bench/settings.hpp>
 
 #include <cstdint>

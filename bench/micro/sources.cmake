@@ -6,9 +6,11 @@ target_sources(
           ${CMAKE_CURRENT_LIST_DIR}/epoch_media.cpp
           ${CMAKE_CURRENT_LIST_DIR}/epochs.cpp
           ${CMAKE_CURRENT_LIST_DIR}/flush_costs.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/growth.cpp
           ${CMAKE_CURRENT_LIST_DIR}/interleaved.cpp
           ${CMAKE_CURRENT_LIST_DIR}/memory.cpp
           ${CMAKE_CURRENT_LIST_DIR}/micro.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/pool_files.cpp
           ${CMAKE_CURRENT_LIST_DIR}/recovery.cpp
           ${CMAKE_CURRENT_LIST_DIR}/sets.cpp
           ${CMAKE_CURRENT_LIST_DIR}/store.cpp

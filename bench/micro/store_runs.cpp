@@ -90,6 +90,7 @@ store_result result_of(const nlohmann::json& line) {
   result.operations_per_second = line.at("ops_per_second");
   result.seconds = line.at("seconds");
   if (!line.at("p99_9_us").is_null()) result.p99_9_us = line.at("p99_9_us");
+  if (!line.at("max_us").is_null()) result.max_us = line.at("max_us");
   result.found = line.at("found");
   result.sought = line.at("sought");
   result.file_bytes = line.at("file_bytes");

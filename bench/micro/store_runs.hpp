@@ -17,6 +17,7 @@ struct store_result {
   double operations_per_second = 0;
   double seconds = 0;
   double p99_9_us = 0;
+  double max_us = 0;
   double found = 0;  ///< of the keys that were sought
   double sought = 0;
   double file_bytes = 0;

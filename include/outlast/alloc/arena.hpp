@@ -174,7 +174,8 @@ class arena {
   template <class IsLive>
   void recover_by_scan(IsLive&& is_live, unsigned threads = 1, bool are_durable = false);
 
-  /// Records the allocated blocks; durable at return. Requires: the arena is not used any more.
+  /// Returns runs without an allocated block to the pool, and records the allocated blocks; durable
+  /// at return. Requires: the arena is not used any more.
   void save_occupancy();
 
   /// Returns runs without an allocated block to the pool, durably. Returns their number. Lock-free.
@@ -282,6 +283,7 @@ class arena {
   [[nodiscard]] std::array<std::uint64_t, 4> saved_occupancy(std::uint32_t first,
                                                              std::uint32_t page);
   [[nodiscard]] std::size_t read_occupancy(span_type& into);
+  void return_empty_spans();
   void write_occupancy(const span_type& of);
 
   [[nodiscard]] bool mark(const void* block, marks& large_marks);

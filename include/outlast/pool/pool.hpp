@@ -169,10 +169,11 @@ class basic_pool {
   }
 
   /// Returns free pages to the file system, in ranges of 256 KiB or more, and cuts the free end of
-  /// the file off. A free block that shares its pages with other blocks stays with its root. A pool
-  /// with a log makes a checkpoint first. Other threads may use the pool during the call. close()
-  /// also returns the pages that this process has freed, and drop_root() those of the root if the
-  /// pool has no log. Throws corruption, error{io_failure}, out_of_space, std::bad_alloc.
+  /// the file off. The pages of erased items become free if their span of 64 to 256 KiB has no
+  /// block in use; other free blocks stay with their root. A pool with a log makes a checkpoint
+  /// first. Other threads may use the pool during the call. close() also returns the pages that
+  /// this process has freed, and drop_root() those of the root if the pool has no log. Throws
+  /// corruption, error{io_failure}, out_of_space, std::bad_alloc.
   void trim();
 
   /// Returns a sentence about the crashes that the data of this pool survive.
@@ -285,6 +286,9 @@ class basic_pool {
   /// root. A service that keeps an unused root attached must call detach_root() in it. If the
   /// action throws, the root is not removed.
   void on_drop(std::function<void(std::string_view)> action);
+  /// Registers an action that trim() runs first, while other threads use the pool. The action
+  /// returns runs of pages that it does not need to pages(). Actions of two calls can overlap.
+  void on_trim(std::function<void()> action);
   /// Registers an action that is called with the new number of bytes from base() before the pool
   /// grows. If the action throws, the pool does not grow. The action must not call the pool.
   void on_grow(std::function<void(std::size_t)> action);
@@ -405,6 +409,7 @@ class basic_pool {
   void map_shadows();
   void map_shadow(const region_info& region);
   void write_state(const pool_format::state_slot& changed);
+  void sync_state(const pool_format::state_slot& next) const;
   void complete_upgrade();
   void forget_unfinished_chunks();
   [[nodiscard]] static bool same_state(const pool_format::state_slot& a,
@@ -417,6 +422,7 @@ class basic_pool {
   [[nodiscard]] std::unique_lock<std::recursive_mutex> usable_alone() const;
   void run_close_actions();
   [[nodiscard]] std::vector<std::function<void(std::string_view)>> actions_before_drop() const;
+  [[nodiscard]] std::vector<std::function<void()>> actions_before_trim() const;
   void destroy_services() noexcept;
   void release_resources() noexcept;
   [[nodiscard]] bool forked() const noexcept;
@@ -464,6 +470,7 @@ class basic_pool {
   std::uint32_t reserving_pages_ = 0;        // that thread's
   std::vector<std::function<void()>> close_actions_;
   std::vector<std::function<void(std::string_view)>> drop_actions_;
+  std::vector<std::function<void()>> trim_actions_;
   std::vector<std::function<void(std::size_t)>> grow_actions_;
   std::vector<service_entry> services_;
   std::size_t services_in_the_making_ = 0;

@@ -113,6 +113,9 @@ class root_sessions {
     pool.on_drop([this, alive](std::string_view name) {
       if (!alive.expired()) give_up(name);
     });
+    pool.on_trim([this, alive] {
+      if (!alive.expired()) trim_all();
+    });
     pool.on_fork_child([this, alive] {
       if (!alive.expired()) forbid_all();
     });
@@ -237,6 +240,12 @@ class root_sessions {
       pool_.detach_root(session->root().index, clean);
     }
     while (!sessions_.empty()) forget(sessions_.begin());
+  }
+
+  /// Returns the pages that have no block in use. With the mutex, so that no root is dropped.
+  void trim_all() {
+    const std::lock_guard lock(mutex_);
+    for (auto& [name, session] : sessions_) (void)session->arena().trim();
   }
 
   /// Ends the session while no fork runs, whose handler could miss it.

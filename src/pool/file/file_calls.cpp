@@ -5,6 +5,7 @@
 #include <src/pool/file/file_calls.hpp>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -119,6 +120,13 @@ int sync_data(int fd) {
     if (const int failed = test_hooks().on_sync()) return failed;
   }
   return ::fdatasync(fd) == 0 ? 0 : errno;
+}
+
+int sync_pages(void* first, std::size_t bytes) {
+  if (test_hooks().on_sync) {
+    if (const int failed = test_hooks().on_sync()) return failed;
+  }
+  return ::msync(first, bytes, MS_SYNC) == 0 ? 0 : errno;
 }
 
 void sync_directory(const std::string& path) {

@@ -32,6 +32,8 @@ void write_all(const std::string& path, int fd, const void* bytes, std::size_t s
 
 /// Syncs a file's data with its device. Returns 0 or an errno.
 [[nodiscard]] int sync_data(int fd);
+/// Syncs the pages of a shared mapping of a file, and the file's length. Returns 0 or the errno.
+[[nodiscard]] int sync_pages(void* first, std::size_t bytes);
 
 /// Makes the names in the directory of `path` durable.
 void sync_directory(const std::string& path);

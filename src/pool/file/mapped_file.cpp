@@ -411,11 +411,22 @@ void mapped_file::extend(std::uint64_t file_bytes, bool zeros) {
     if (!can_allocate_) write_zeros(path_, fd_.get(), mapped_, file_bytes - mapped_);
     set_length(path_, fd_.get(), file_bytes);
   }
-  const int failed =
-      domain::sync_of_open_file(base_, [this] { return ::fsync(fd_.get()) == 0 ? 0 : errno; });
-  if (failed != 0) fail(path_, "sync the file with its device", failed);
+  sync_length();
   map_range(mapped_, file_bytes - mapped_);
   mapped_ = file_bytes;
+}
+
+/// Makes the length of the file durable. A sync of one page does that: the length belongs to the
+/// metadata without which bytes cannot be read. A sync of the whole file would also write all pages
+/// that were stored to since the last one, while threads wait for the growth.
+void mapped_file::sync_length() const {
+  const bool shares_pages = !is_copy_ && !map_sync_;
+  const int failed = domain::sync_of_open_file(base_, [this, shares_pages] {
+    const int result =
+        shares_pages ? ::msync(base_, pool_format::page_bytes, MS_SYNC) : ::fsync(fd_.get());
+    return result == 0 ? 0 : errno;
+  });
+  if (failed != 0) fail(path_, "sync the file with its device", failed);
 }
 
 void mapped_file::cut(std::uint64_t file_bytes) noexcept {
@@ -539,6 +550,13 @@ void mapped_file::sync(std::uint64_t bytes) const {
     return;
   }
   const int failed = domain::sync_of_open_file(base_, [this] { return sync_data(fd_.get()); });
+  if (failed != 0) fail(path_, "sync the pool with its device", failed);
+}
+
+void mapped_file::sync_beginning(std::uint64_t bytes) const {
+  if (is_device() || is_copy_ || map_sync_) return sync(bytes);
+  const int failed =
+      domain::sync_of_open_file(base_, [this, bytes] { return sync_pages(base_, bytes); });
   if (failed != 0) fail(path_, "sync the pool with its device", failed);
 }
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <set>
 #include <thread>
@@ -90,6 +91,30 @@ TEST(PageBitmap, gives_no_page_to_two_threads) {
     }
   }
   EXPECT_GT(all.size(), count / 2);
+}
+
+/// A search that has read the old limit meets pages that are beyond the new one.
+TEST(PageBitmap, ends_a_search_while_its_limit_is_lowered) {
+  constexpr std::uint32_t count = 64 * 64;
+  constexpr std::uint32_t low = count / 2;
+  constexpr std::uint32_t used = 3000;  // divides the pages from `low` on
+  for (int round = 0; round < 1000; ++round) {
+    bitmap pages(0, 1, count, count);
+    for (std::uint32_t obstacle = 50; obstacle < low; obstacle += 50) pages.set(obstacle, 1);
+    pages.set(used, 1);
+    std::atomic<bool> lowered{false};
+    std::thread searches([&] {
+      do {
+        EXPECT_EQ(pages.claim(1200, 1), 0U);
+      } while (!lowered.load());
+    });
+    EXPECT_TRUE(pages.claim_range(low, used - low));
+    EXPECT_TRUE(pages.claim_range(used + 1, count - used - 1));
+    for (int wait = 0; wait < round * 10; ++wait) (void)lowered.load();
+    pages.lower_limit(low);
+    lowered.store(true);
+    searches.join();
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/domain/process.hpp>
+#include <outlast/lockfree/hash_table.hpp>
 #include <outlast/pool/check.hpp>
 #include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/pool.hpp>
@@ -16,6 +17,8 @@
 
 #include <sys/stat.h>
 
+#include <array>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -366,6 +369,130 @@ TEST(GrowthOf, a_pool_of_format_1_ends_at_its_capacity) {
   for (std::uint64_t i = 0; i < 6; ++i) make_root(target, std::to_string(i), i, 250);
   EXPECT_THROW(make_root(target, "large", 1, 2000), out_of_space);
   EXPECT_THROW(target.set_limit(64 * mib), error);
+  expect_sound(target);
+}
+
+// ---- Space of erased items ----
+
+using table = lockfree::hash_table<std::uint64_t, std::array<char, 1000>>;
+constexpr std::uint64_t keys = 20'000;  // of 20 MiB
+
+void fill(table& all, std::uint64_t first) {
+  for (std::uint64_t key = first; key < first + keys; ++key) ASSERT_TRUE(all.insert(key));
+}
+/// Erases all but the last tenth.
+void erase_most(table& all, std::uint64_t first) {
+  for (std::uint64_t key = first; key < first + keys * 9 / 10; ++key) ASSERT_TRUE(all.erase(key));
+}
+void expect_the_rest(table& all, std::uint64_t first) {
+  for (std::uint64_t key = first; key < first + keys; ++key) {
+    EXPECT_EQ(all.contains(key), key >= first + keys * 9 / 10);
+  }
+}
+
+std::uint64_t stored_of(const std::string& path) {
+  struct stat status{};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0);
+  return static_cast<std::uint64_t>(status.st_blocks) * 512;
+}
+
+TEST(SpaceOf, erased_items_returns_to_the_file_system_by_a_trim) {
+  test::temp_directory directory;
+  const std::string path = directory.file("p");
+  auto target = pool::create(path, {.size_bytes = mib, .format_version = 2});
+  table all(target, "table");
+  fill(all, 0);
+  EXPECT_GT(stored_of(path), 20 * mib);
+  erase_most(all, 0);
+  target.trim();
+  EXPECT_LT(stored_of(path), 8 * mib);
+  expect_the_rest(all, 0);
+  fill(all, keys);
+  erase_most(all, keys);
+  target.trim();
+  EXPECT_LT(stored_of(path), 10 * mib);
+  expect_the_rest(all, 0);
+  expect_the_rest(all, keys);
+  expect_sound(target);
+}
+
+TEST(SpaceOf, erased_items_returns_to_the_file_system_by_a_close) {
+  test::temp_directory directory;
+  const std::string path = directory.file("p");
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    auto target = pool::open_or_create(path, {.size_bytes = mib, .format_version = 2});
+    {
+      table all(target, "table");
+      if (round != 0) expect_the_rest(all, (round - 1) * keys);
+      fill(all, round * keys);
+      erase_most(all, round * keys);
+    }
+    target.close();
+    EXPECT_LT(stored_of(path), (8 + 2 * round) * mib);
+    EXPECT_FALSE(pool_format::has_errors(pool_format::check_file(path)));
+  }
+}
+
+TEST(SpaceOf, erased_items_is_trimmed_while_others_insert) {
+  test::temp_directory directory;
+  auto target = pool::create(directory.file("p"), {.size_bytes = mib, .format_version = 2});
+  {
+    table all(target, "table");
+    std::thread inserts([&all] {
+      for (std::uint64_t round = 0; round < 4; ++round) {
+        fill(all, round * keys);
+        erase_most(all, round * keys);
+      }
+    });
+    for (int i = 0; i < 20; ++i) target.trim();
+    inserts.join();
+    for (std::uint64_t round = 0; round < 4; ++round) expect_the_rest(all, round * keys);
+  }
+  target.close();
+  EXPECT_FALSE(pool_format::has_errors(pool_format::check_file(directory.file("p"))));
+}
+
+TEST(SpaceOf, roots_that_were_dropped_is_no_business_of_a_trim) {
+  test::temp_directory directory;
+  auto target = pool::create(directory.file("p"), {.size_bytes = mib, .format_version = 2});
+  {
+    table all(target, "table");
+    fill(all, 0);
+  }
+  target.drop_root("table");
+  EXPECT_NO_THROW(target.trim());
+  table again(target, "table");
+  fill(again, 0);
+  expect_sound(target);
+}
+
+/// The device must have the length before the state, and the state before the pages are used.
+TEST(GrowthOn, a_disk_syncs_the_state_in_each_step) {
+  test::temp_directory directory;
+  auto target = pool::create(directory.file("p"), {.size_bytes = mib, .format_version = 2});
+  unsigned syncs = 0;
+  pool_detail::test_hooks().on_sync = [&] {
+    ++syncs;
+    return 0;
+  };
+  target.grow(8 * mib);
+  EXPECT_EQ(syncs, 1u);
+  target.grow(16 * mib);
+  EXPECT_EQ(syncs, 2u);
+  pool_detail::test_hooks() = {};
+  expect_sound(target);
+}
+
+TEST(GrowthOn, a_disk_that_fails_is_no_growth) {
+  test::temp_directory directory;
+  auto target = pool::create(directory.file("p"), {.size_bytes = mib, .format_version = 2});
+  pool_detail::test_hooks().on_sync = [] { return EIO; };
+  EXPECT_THROW(target.grow(8 * mib), error);
+  pool_detail::test_hooks() = {};
+  EXPECT_EQ(target.size_bytes(), mib);
+  EXPECT_NO_THROW(target.grow(8 * mib));
+  make_root(target, "a", 1, 1500);
+  EXPECT_EQ(value_of(target, "a", 1500), 1u);
   expect_sound(target);
 }
 

@@ -174,10 +174,32 @@ std::size_t arena<D>::read_occupancy(span_type& into) {
 template <domain::persistence_domain D>
 void arena<D>::save_occupancy() {
   caches_.for_each([this](thread_cache& cache) { (void)empty_bins(cache); });
+  return_empty_spans();
   // The records of spans that were not needed since load_clean() are still valid.
   for_each_span([this](const span_type& each) { write_occupancy(each); });
   // (P1) Durable before the pool is marked clean.
   domain::fence<D>();
+}
+
+/// Returns the pages of the spans without an allocated block to the pool, with one wait. If the
+/// volatile memory for that is missing, the spans stay.
+template <domain::persistence_domain D>
+void arena<D>::return_empty_spans() {
+  std::vector<span_type*> empty;
+  std::vector<typename page_space<D>::stretch> runs;
+  try {
+    for_each_span([&](span_type& each) {
+      if (each.entirely_free()) empty.push_back(&each);
+    });
+    for (const span_type* const each : empty) runs.push_back({each->first_page(), each->pages()});
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  if (empty.empty() || !pages_.retract(runs)) return;
+  for (const span_type* const each : empty) {
+    span_of_page_[each->first_page()].store(nullptr, release);  // no longer visited
+    pages_.release_pages(each->first_page(), each->pages());
+  }
 }
 
 template <domain::persistence_domain D>

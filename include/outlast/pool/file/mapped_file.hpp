@@ -163,6 +163,9 @@ class mapped_file {
   /// mapping, where flushes may be missing. Syncs only the first `bytes` of a DAX device. Throws
   /// error{io_failure}.
   void sync(std::uint64_t bytes) const;
+  /// Syncs the first `bytes` of the file, and its length, with the device. Other stores can stay in
+  /// the caches, so that the duration does not depend on their number. Throws error{io_failure}.
+  void sync_beginning(std::uint64_t bytes) const;
 
   /// Stores again the pages of the file in the kernel's cache that the device lacks, so that the
   /// next sync writes them: the kernel considers pages written that the device has refused. If the
@@ -192,6 +195,7 @@ class mapped_file {
   mapped_file(std::string path, unique_fd fd);
   void map_range(std::uint64_t offset, std::uint64_t size);
   void map_device_range(std::uint64_t offset, std::uint64_t size);
+  void sync_length() const;
 
   std::string path_;
   unique_fd fd_;

@@ -308,6 +308,20 @@ std::string basic_pool<D>::remedy_if_full() const {
   return pool_detail::remedy_for_full_space(space_bytes_);
 }
 
+/// Makes a changed state durable on a device that stores do not reach by themselves. After a growth
+/// or a cut this needs the tables before the pages only: without a wait for the stores of other
+/// threads.
+template <domain::persistence_domain D>
+void basic_pool<D>::sync_state(const pool_format::state_slot& next) const {
+  pool_format::state_slot resized = state_;
+  resized.size_bytes = next.size_bytes;
+  if (same_state(next, resized)) {
+    file_->sync_beginning(fixed_.line_table_offset + pool_format::page_bytes);
+  } else {
+    file_->sync(sizeof(pool_format::header_page));
+  }
+}
+
 // ---- Cut ----
 
 template <domain::persistence_domain D>
@@ -380,6 +394,44 @@ void basic_pool<D>::cut_tail(std::uint32_t least_pages) {
   if constexpr (domain::logs_lines<D>) D::checkpoint(base_);
   // (P6) the file is cut.
   file_->cut(bytes);
+}
+
+// ---- Space given back ----
+
+template <domain::persistence_domain D>
+void basic_pool<D>::on_trim(std::function<void()> action) {
+  const auto lock = usable_alone();
+  trim_actions_.push_back(std::move(action));
+}
+
+template <domain::persistence_domain D>
+std::vector<std::function<void()>> basic_pool<D>::actions_before_trim() const {
+  const auto lock = usable_alone();
+  return trim_actions_;
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::trim() {
+  // Outside of the mutex: the functions take locks of their own, and threads with these locks call
+  // the pool.
+  for (const auto& action : actions_before_trim()) action();
+  const auto lock = usable_alone();
+  pages_->read_lines();
+  give_back_free_pages(free_pages::all);
+  cut_tail(1);
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::give_back_free_pages(free_pages which) {
+  std::function<void()> settle;
+  // A log that is brought into the file later would restore the pages.
+  if constexpr (domain::logs_lines<D>) settle = [this] { D::checkpoint(base_); };
+  try {
+    pages_->give_back_free_pages(which, settle);
+  } catch (const std::bad_alloc&) {
+    // A drop has taken effect, and a close is nearly done: the pages stay for a later trim.
+    if (which == free_pages::all) throw;
+  }
 }
 
 }  // namespace outlast

@@ -253,7 +253,7 @@ void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
   const bool reached_device =
       instructions_ == domain::kind::file || instructions_ == domain::kind::logged_file ||
       effective_ == domain::kind::adr || effective_ == domain::kind::cache_persistent;
-  if (file_ && !reached_device && !same_state(next, state_)) file_->sync(sizeof page);
+  if (file_ && !reached_device && !same_state(next, state_)) sync_state(next);
   state_ = next;
   state_size_.store(next.size_bytes, std::memory_order_relaxed);
 }
@@ -446,6 +446,7 @@ void basic_pool<D>::release_resources() noexcept {
   destroy_services();
   close_actions_.clear();
   drop_actions_.clear();
+  trim_actions_.clear();
   regions_.reset();
   roots_.reset();
   pages_.reset();

@@ -106,7 +106,7 @@ class page_bitmap {
   [[nodiscard]] std::uint32_t search_across(std::uint32_t pages, std::uint32_t align_pages);
   [[nodiscard]] std::uint32_t search_between(std::uint32_t from, std::uint32_t to,
                                              std::uint32_t pages, std::uint32_t align_pages);
-  [[nodiscard]] std::uint32_t next_available(std::uint32_t page) const;
+  [[nodiscard]] std::uint32_t next_available(std::uint32_t page, std::uint32_t end) const;
   [[nodiscard]] std::uint32_t next_unavailable(std::uint32_t page, std::uint32_t end) const;
   [[nodiscard]] std::uint32_t align_up(std::uint32_t page,
                                        std::uint32_t align_pages) const noexcept;
@@ -288,14 +288,13 @@ std::uint32_t page_bitmap<D>::search_between(std::uint32_t from, std::uint32_t t
     if (obstacle == page + pages && claim_range(page, pages)) return page;
     // A claim that failed reads the same stretch again: its obstacle is visible now, or the stretch
     // was released and is tried again.
-    if (obstacle != page + pages) page = align_up(next_available(obstacle), align_pages);
+    if (obstacle != page + pages) page = align_up(next_available(obstacle, to), align_pages);
   }
   return 0;
 }
 
 template <domain::persistence_domain D>
-std::uint32_t page_bitmap<D>::next_available(std::uint32_t page) const {
-  const std::uint32_t end = limit();
+std::uint32_t page_bitmap<D>::next_available(std::uint32_t page, std::uint32_t end) const {
   while (page < end) {
     const bits rest = available(page / word_pages) >> (page % word_pages);
     if (rest != 0) return page + static_cast<std::uint32_t>(std::countr_zero(rest));

@@ -27,6 +27,8 @@ class latencies {
   void merge(const latencies& other) noexcept;
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+  /// Returns the longest duration in microseconds; 0 of nothing.
+  [[nodiscard]] double max_us() const noexcept { return static_cast<double>(max_) / 1e3; }
   /// Microseconds that a part `q` of all, from 0 to 1, did not exceed. 0 of nothing.
   [[nodiscard]] double quantile_us(double q) const noexcept;
   /// As people read it: a summary, and a row for each bucket in use, twice as wide as the one

@@ -1,4 +1,4 @@
-#include <bench/db_bench/latency.hpp>
+#include <bench/engine/latency.hpp>
 
 #include <iomanip>
 #include <ostream>

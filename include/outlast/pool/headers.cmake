@@ -18,6 +18,7 @@ outlast_headers(outlast_library pool
   impl/pool_factories.hpp
   impl/pool_growth.hpp
   impl/pool_impl.hpp
+  impl/pool_readers.hpp
   impl/region_table.hpp
   impl/root_directory.hpp
   journal/log_format.hpp
@@ -31,6 +32,10 @@ outlast_headers(outlast_library pool
   pages/page_space.hpp
   pool.hpp
   pool_options.hpp
+  pool_reader.hpp
+  readers/reader_file.hpp
+  readers/reader_gate.hpp
+  readers/reader_page.hpp
   region.hpp
   replica_pair.hpp
   root.hpp

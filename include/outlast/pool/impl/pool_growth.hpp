@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/pool/impl/pool_impl.hpp>
+#include <outlast/pool/impl/pool_readers.hpp>
 
 #include <algorithm>
 #include <mutex>
@@ -137,6 +138,7 @@ bool basic_pool<D>::extend_to(std::uint64_t wanted_pages, std::uint64_t wanted_s
   // (P2) the state permits the pages.
   write_state(next);
   D::psync();  // the result acknowledges the stores
+  if (readers_) readers_->has_grown(end * pool_format::page_bytes);
   pages_->raise_limit(static_cast<std::uint32_t>(end));
   why_full_.clear();
   return true;
@@ -351,7 +353,7 @@ void basic_pool<D>::cut_tail(std::uint32_t least_pages) {
         first + pool_format::chunk_pages(gone.count, sizeof(pool_format::page_line));
     if (first < end) pages_->release_pages(first, std::min(last, end) - first);
   }
-  if (!file_) return;
+  if (!file_ || (readers_ && !readers_->may_cut(bytes))) return;
   // Otherwise the log would write pages to the file that are cut off.
   if constexpr (domain::logs_lines<D>) D::checkpoint(base_);
   // (P6) the file is cut.

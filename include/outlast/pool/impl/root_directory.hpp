@@ -42,6 +42,11 @@ class root_directory {
         path_(path),
         attached_(entries.count(), false) {}
 
+  /// `action` is called with the number of each live root that is about to be removed, after the
+  /// root ceased to be live.
+  void before_removal(std::function<void(std::uint32_t)> action) {
+    before_removal_ = std::move(action);
+  }
   [[nodiscard]] attached_root attach(std::string_view name, std::string_view type_name,
                                      std::uint64_t fingerprint, bool relocatable);
   void publish(std::uint32_t index, std::uint64_t object_offset);
@@ -110,6 +115,7 @@ class root_directory {
 
   entry_table<root_entry> entries_;
   add_function add_;
+  std::function<void(std::uint32_t)> before_removal_;
   page_space<D>& pages_;
   std::uint64_t space_bytes_;
   const std::string& path_;
@@ -434,7 +440,10 @@ template <domain::persistence_domain D>
 void root_directory<D>::remove(std::uint32_t index) {
   root_entry& entry = entries_[index];
   // (P5) persisted-before (P6): pages are freed only under an entry that can no longer be attached.
-  if (state_of(entry) == pool_format::entry_live) set(entry.state, pool_format::entry_dropping);
+  if (state_of(entry) == pool_format::entry_live) {
+    set(entry.state, pool_format::entry_dropping);
+    if (before_removal_) before_removal_(index);
+  }
   pages_.free_runs_of(index);
   if (names_are_indexed_) names_.erase(std::string(pool_format::text_of(entry.identity.name)));
   // (P6) the entry is free again.

@@ -433,7 +433,7 @@ class epochs final : base::thread_exit_listener {
   template <class... Owner>
   static base::outside_readers* readers_of(const Owner&... owner) noexcept {
     base::outside_readers* found = nullptr;
-    const auto look = [&](const auto& each) {
+    [[maybe_unused]] const auto look = [&](const auto& each) {
       if constexpr (requires { each.outside_readers(); }) found = each.outside_readers();
     };
     (look(owner), ...);

@@ -109,13 +109,10 @@ class basic_pool_reader {
         : reader(in), slot(its_slot), word(its_word) {}
   };
 
-  [[nodiscard]] pool_detail::reader_page& page() const noexcept { return place_->page(); }
+  [[nodiscard]] pool_detail::reader_page& page() const noexcept { return *page_; }
   [[nodiscard]] std::unique_ptr<record> take_slot();
   /// Maps new pages of the pool.
   void map_to(std::uint64_t bytes);
-  [[nodiscard]] std::uint64_t mapped_bytes() const noexcept {
-    return file_ ? file_->mapped_bytes() : memory_bytes_;
-  }
   void step() {
     if constexpr (domain::watches_blocks<D>) {
       if (before_step_) before_step_();
@@ -126,9 +123,10 @@ class basic_pool_reader {
   unsigned wait_ms_;
   std::unique_ptr<pool_detail::read_only_pool> file_;  // none: the pool is in memory
   std::byte* base_ = nullptr;
-  std::uint64_t memory_bytes_ = 0;
+  std::atomic<std::uint64_t> mapped_bytes_{0};
   std::shared_ptr<pool_detail::reader_place> shared_place_;
   pool_detail::reader_place* place_;
+  pool_detail::reader_page* page_ = nullptr;
   bool is_registered_ = false;
   domain::kind kind_ = domain::kind::process;
   std::function<void()> before_step_;
@@ -276,7 +274,7 @@ class basic_pool_reader<D>::root {
     const std::uint64_t changes = D::load(page.changes, std::memory_order_acquire);
     if (changes != known_.load(std::memory_order_acquire)) return false;
     op.limit_ = D::load(page.pool_bytes, std::memory_order_acquire);
-    if (op.limit_ > reader_.mapped_bytes()) [[unlikely]]
+    if (op.limit_ > reader_.mapped_bytes_.load(std::memory_order_acquire)) [[unlikely]]
       reader_.map_to(op.limit_);
     reader_.step();
     return true;
@@ -316,8 +314,10 @@ basic_pool_reader<D>::basic_pool_reader(const std::string& path, const reader_op
       wait_ms_(options.wait_ms),
       file_(std::make_unique<pool_detail::read_only_pool>(path, options.wait_ms)),
       base_(file_->base()),
+      mapped_bytes_(file_->mapped_bytes()),
       shared_place_(file_->place()),
       place_(shared_place_.get()),
+      page_(&place_->page()),
       kind_(file_->kind()),
       records_([this](std::uint32_t) { return take_slot(); }) {
   if constexpr (std::is_base_of_v<domain::native, D>) {
@@ -334,10 +334,11 @@ basic_pool_reader<D>::basic_pool_reader(basic_pool<D>& writer, const reader_opti
     : path_(writer.path()),
       wait_ms_(options.wait_ms),
       base_(reinterpret_cast<std::byte*>(writer.base())),
-      memory_bytes_(writer.address_space_bytes()),
+      mapped_bytes_(writer.address_space_bytes()),
       place_(writer.readers_ && !writer.file_ ? &writer.readers_->place() : nullptr),
       records_([this](std::uint32_t) { return take_slot(); }) {
   if (place_ == nullptr) pool_detail::throw_refused_readers(path_);
+  page_ = &place_->page();
 }
 
 template <domain::persistence_domain D>
@@ -381,7 +382,13 @@ auto basic_pool_reader<D>::take_slot() -> std::unique_ptr<record> {
 
 template <domain::persistence_domain D>
 void basic_pool_reader<D>::map_to(std::uint64_t bytes) {
-  if (file_) file_->map_to(bytes);
+  if (!file_) return;
+  file_->map_to(bytes);
+  // The mapping only grows, but two threads may come here in another order.
+  std::uint64_t known = mapped_bytes_.load(std::memory_order_relaxed);
+  const std::uint64_t mapped = file_->mapped_bytes();
+  while (known < mapped && !mapped_bytes_.compare_exchange_weak(known, mapped)) {
+  }
 }
 
 template <domain::persistence_domain D>

@@ -8,6 +8,7 @@ const std::vector<micro_benchmark>& micro_benchmarks() {
       {"allocator", "the pool's allocator beside jemalloc and mimalloc", measure_allocator},
       {"memory", "bytes for each key, all replicas together", measure_memory},
       {"recovery", "reopening a hash table after a kill", measure_recovery},
+      {"readers", "lookups from another process", measure_readers},
       {"sets", "updates, growth and recovery of sets without durable links", measure_sets},
       {"open", "opening cleanly closed pools", measure_open},
       {"pools", "pools that grow: all of the following", measure_pools},

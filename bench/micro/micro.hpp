@@ -117,6 +117,8 @@ void measure_store_beside(const micro_settings& settings, const micro_sink& sink
 void measure_store_ycsb(const micro_settings& settings, const micro_sink& sink);
 /// Flushes and fences of puts.
 void measure_store_counts(const micro_settings& settings, const micro_sink& sink);
+/// Lookups of a reader in another process, beside those of a thread of the writer.
+void measure_readers(const micro_settings& settings, const micro_sink& sink);
 /// The pool's allocator beside malloc's rivals that are installed.
 void measure_allocator(const micro_settings& settings, const micro_sink& sink);
 

@@ -11,6 +11,7 @@ target_sources(
           ${CMAKE_CURRENT_LIST_DIR}/memory.cpp
           ${CMAKE_CURRENT_LIST_DIR}/micro.cpp
           ${CMAKE_CURRENT_LIST_DIR}/pool_files.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/readers.cpp
           ${CMAKE_CURRENT_LIST_DIR}/recovery.cpp
           ${CMAKE_CURRENT_LIST_DIR}/sets.cpp
           ${CMAKE_CURRENT_LIST_DIR}/store.cpp

@@ -20,6 +20,8 @@ outlast_sources(outlast_core pool
   journal/redo_log.cpp
   new_pool.cpp
   opening.cpp
+  readers/read_only_pool.cpp
+  readers/reader_file.cpp
   tables.cpp
   upgrade.cpp
   usage.cpp

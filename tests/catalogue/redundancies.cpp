@@ -34,23 +34,23 @@ constexpr std::array arguments = {
         "had not answered; a replacement is durable before the mark that names it; what the "
         "operation answers is fenced in any case, since late is before the answer"},
     redundancy{
-        "harris_list.hpp:216/1 fence", "found->value.cell.store(value",
+        "harris_list.hpp:218/1 fence", "found->value.cell.store(value",
         "before the value: it says something about its node alone, and where the link to the "
         "node is lost the crash has undone an insertion and an update that both had not "
         "answered"},
     redundancy{
-        "harris_list.hpp:283 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "harris_list.hpp:287 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
     redundancy{
-        "harris_list.hpp:283 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "harris_list.hpp:287 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"harris_list.hpp:265 flush late",
+    redundancy{"harris_list.hpp:269 flush late",
                "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"harris_list.hpp:265 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+    redundancy{"harris_list.hpp:269 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{"external_tree.hpp:194 flush", "compare_exchange(expected, here.at, role::flag)",
@@ -93,34 +93,34 @@ constexpr std::array arguments = {
         "one thread repairs all in the simulator, and free_unlinked() fences before anything "
         "is freed; where several do, each waits here for its own flushes"},
     redundancy{
-        "natarajan_tree.hpp:264 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "natarajan_tree.hpp:268 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
     redundancy{
-        "natarajan_tree.hpp:264 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "natarajan_tree.hpp:268 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"natarajan_tree.hpp:246 flush late",
+    redundancy{"natarajan_tree.hpp:250 flush late",
                "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"natarajan_tree.hpp:246 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+    redundancy{"natarajan_tree.hpp:250 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{
-        "skiplist.hpp:328/1 fence", "found->value.cell.store(value",
+        "skiplist.hpp:330/1 fence", "found->value.cell.store(value",
         "before the value: it says something about its node alone, and where the link to the "
         "node is lost the crash has undone an insertion and an update that both had not "
         "answered"},
     redundancy{
-        "skiplist.hpp:417 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "skiplist.hpp:421 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"skiplist.hpp:393 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+    redundancy{"skiplist.hpp:397 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{
-        "tower_index.hpp:198 flush", "node.next.load(durable::role::index)",
+        "tower_index.hpp:203 flush", "node.next.load(durable::role::index)",
         "whether a node is alive decides where the walk begins, and any start does: the walk "
         "loads the link of the chosen one again"},
     redundancy{
@@ -168,7 +168,7 @@ constexpr std::array arguments = {
         "stack.hpp:146 flush", "below, link(fresh), durable::role::link",
         "the flush of a failed compare-and-swap: what it found goes into the new node and is "
         "compared with this very word once more"},
-    redundancy{"natarajan_tree.hpp:181/1 fence", "found->value.cell.store(value",
+    redundancy{"natarajan_tree.hpp:183/1 fence", "found->value.cell.store(value",
                "before the value: it says something about its leaf alone, and where the way to the "
                "leaf is lost the crash has undone an insertion and an update that both had not "
                "answered"},
@@ -178,7 +178,7 @@ constexpr std::array arguments = {
     redundancy{"fresh_pool.hpp:37 fence", "domain::persist<D>(base, magic_bytes)",
                "formatting answers nothing: opening goes on and marks the pool dirty, with flushes "
                "and fences of the same thread, before anything is answered"},
-    redundancy{"pool_impl.hpp:423 fence", "D::psync();",
+    redundancy{"pool_impl.hpp:427 fence", "D::psync();",
                "closing: it completes what its own thread flushed, and the session of a root ends "
                "with a psync behind its last flush, or nothing of it is trusted"},
     redundancy{"root_directory.hpp:177 fence late", "set(entry.state, pool_format::entry_creating)",

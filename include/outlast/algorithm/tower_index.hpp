@@ -65,6 +65,11 @@ class tower_index {
     return height == 1 ? 0 : height * sizeof(word);
   }
 
+  /// Returns the link of a node at a level below its height; for readers that change nothing.
+  [[nodiscard]] static const word& link_of(const Node& node, unsigned level) noexcept {
+    return reinterpret_cast<const word*>(&node + 1)[level];
+  }
+
   /// Prepares the tower of a node that is not linked in the chain yet.
   static void begin(Node& node) {
     if (node.height() > 1) owner_of(node).store(growing, std::memory_order_relaxed);

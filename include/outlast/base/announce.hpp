@@ -35,4 +35,24 @@ inline void announce_before_exchange(std::atomic<T>& place, T value) noexcept {
 #endif
 }
 
+/// Orders the caller's earlier loads before its later ones. ThreadSanitizer does not understand
+/// fences, and runs on processors that keep loads in order.
+inline void order_loads() noexcept {
+#if defined(__SANITIZE_THREAD__)
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+#else
+  std::atomic_thread_fence(std::memory_order_acquire);
+#endif
+}
+
+/// Orders a successful exchange of the caller before its later stores. On x86-64 the exchange is
+/// the barrier.
+inline void order_after_exchange() noexcept {
+#if defined(__x86_64__) || defined(__SANITIZE_THREAD__)
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+#else
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
 }  // namespace outlast::base

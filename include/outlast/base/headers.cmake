@@ -11,6 +11,7 @@ outlast_headers(outlast_library base
   keyed_hash.hpp
   large_pages.hpp
   marked_ptr.hpp
+  outside_readers.hpp
   parallel.hpp
   per_thread.hpp
   periodic_thread.hpp

@@ -65,6 +65,8 @@ class harris_list
   using operation = typename Policy::template operation<reclaimer>;
   class session;
   friend struct roots::handle_access;
+  template <class>
+  friend class reader;
 
  public:
   using key_type = Key;
@@ -228,6 +230,8 @@ template <class Key, class Value, durable::durability_policy Policy,
 class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
     : public roots::root_session<D> {
   using base_type = roots::root_session<D>;
+  template <class>
+  friend class reader;
 
   /// On media: docs/formats/lockfree.md.
   struct alignas(base::cache_line_size) root_block {

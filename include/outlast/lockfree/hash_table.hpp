@@ -71,6 +71,8 @@ class hash_table
   using chain_type = typename parts::chain_type;
   using walk_start = typename session::walk_start;
   friend struct roots::handle_access;
+  template <class>
+  friend class reader;
 
  public:
   using key_type = Key;

@@ -90,6 +90,8 @@ class natarajan_tree
   using tree_type = algorithm::external_tree<parts, operation, alloc::arena<D>>;
   class session;
   friend struct roots::handle_access;
+  template <class>
+  friend class reader;
 
  public:
   using key_type = Key;
@@ -207,6 +209,8 @@ template <class Key, class Value, durable::durability_policy Policy,
 class natarajan_tree<Key, Value, Policy, Compare, Reclaimer>::session final
     : public roots::root_session<D> {
   using base_type = roots::root_session<D>;
+  template <class>
+  friend class reader;
 
   /// On media: docs/formats/lockfree.md.
   struct alignas(base::cache_line_size) root_block {

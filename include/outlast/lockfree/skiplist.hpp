@@ -86,6 +86,8 @@ class skiplist
   using operation = typename Policy::template operation<reclaimer>;
   class session;
   friend struct roots::handle_access;
+  template <class>
+  friend class reader;
 
  public:
   using key_type = Key;
@@ -340,6 +342,8 @@ template <class Key, class Value, durable::durability_policy Policy,
 class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
     : public roots::root_session<D> {
   using base_type = roots::root_session<D>;
+  template <class>
+  friend class reader;
 
   /// On media: docs/formats/lockfree.md. The towers' words are valid after a clean close only.
   struct alignas(base::cache_line_size) root_block {

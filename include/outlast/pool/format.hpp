@@ -20,8 +20,8 @@ namespace outlast::pool_format {
 
 inline constexpr std::size_t page_bytes = 4096;
 inline constexpr std::size_t line_bytes = 64;
-inline constexpr std::uint32_t version_1 = 1;  ///< tables of a fixed size
-inline constexpr std::uint32_t version_2 = 2;  ///< tables that grow: tables.hpp
+inline constexpr std::uint32_t version_1 = 1;        ///< tables of a fixed size
+inline constexpr std::uint32_t version_2 = 2;        ///< tables that grow: tables.hpp
 inline constexpr std::uint32_t version = version_2;  ///< the newest
 /// Of new pools whose creator names no version.
 inline constexpr std::uint32_t usual_version = version_2;

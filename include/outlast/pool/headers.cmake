@@ -18,6 +18,7 @@ outlast_headers(outlast_library pool
   impl/pool_factories.hpp
   impl/pool_growth.hpp
   impl/pool_impl.hpp
+  impl/pool_readers.hpp
   impl/pool_space.hpp
   impl/region_table.hpp
   impl/root_directory.hpp
@@ -34,6 +35,10 @@ outlast_headers(outlast_library pool
   pages/run_index.hpp
   pool.hpp
   pool_options.hpp
+  pool_reader.hpp
+  readers/reader_file.hpp
+  readers/reader_gate.hpp
+  readers/reader_page.hpp
   region.hpp
   replica_pair.hpp
   root.hpp

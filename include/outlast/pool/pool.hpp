@@ -34,6 +34,7 @@
 
 #include <outlast/base/anonymous_memory.hpp>
 #include <outlast/base/error.hpp>
+#include <outlast/base/outside_readers.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/spin_lock.hpp>
@@ -71,7 +72,12 @@ class mapped_file;
 struct opened_pool;
 class redo_log;
 }  // namespace pool_detail
+template <domain::persistence_domain D>
+class basic_pool_reader;
+struct reader_options;
 namespace pool_impl {
+template <domain::persistence_domain D>
+class reader_gate;
 template <domain::persistence_domain D>
 class region_table;
 template <domain::persistence_domain D>
@@ -142,6 +148,13 @@ class basic_pool {
   [[nodiscard]] static std::unique_ptr<basic_pool> in_memory(void* memory, std::size_t bytes,
                                                              bool fresh,
                                                              const pool_options& options = {});
+
+  /// Opens a pool in a process that only reads it, while its writer uses it:
+  /// outlast/pool/pool_reader.hpp, which has the body.
+  template <class Reader = basic_pool_reader<D>>
+  [[nodiscard]] static Reader open_reader(const std::string& path);
+  template <class Reader = basic_pool_reader<D>>
+  [[nodiscard]] static Reader open_reader(const std::string& path, const reader_options& options);
 
   basic_pool(const basic_pool&) = delete;
   basic_pool& operator=(const basic_pool&) = delete;
@@ -250,6 +263,11 @@ class basic_pool {
   /// on_drop() functions.
   void drop_root(std::string_view name);
   [[nodiscard]] std::vector<root_info> roots() const;
+  /// Permits readers in other processes to read the content of the root, which is recovered, until
+  /// the pool is opened again. Requires: the root is attached and published.
+  void root_readable(std::uint32_t index);
+  /// Returns the readers in other processes; nullptr if pool_options::max_readers is 0.
+  [[nodiscard]] base::outside_readers* outside_readers() const noexcept;
 
   /// Returns the number of entries in the first chunk of the directory, which never changes.
   [[nodiscard]] std::uint32_t first_roots() const noexcept { return fixed_.root_count; }
@@ -335,6 +353,8 @@ class basic_pool {
   backup_result backup(const std::function<void(const std::byte*, std::size_t)>& write) const;
 
  private:
+  friend class basic_pool_reader<D>;
+
   struct service_entry {
     std::type_index type;
     std::unique_ptr<void, void (*)(void*)> object;
@@ -410,6 +430,7 @@ class basic_pool {
   void map_shadow(const region_info& region);
   void write_state(const pool_format::state_slot& changed);
   void sync_state(const pool_format::state_slot& next) const;
+  void start_readers();
   void complete_upgrade();
   void forget_unfinished_chunks();
   [[nodiscard]] static bool same_state(const pool_format::state_slot& a,
@@ -465,6 +486,7 @@ class basic_pool {
   std::unique_ptr<page_space<D>> pages_;
   std::unique_ptr<pool_impl::root_directory<D>> roots_;
   std::unique_ptr<pool_impl::region_table<D>> regions_;
+  std::unique_ptr<pool_impl::reader_gate<D>> readers_;  // none: nullptr
   mutable std::recursive_mutex control_;
   std::atomic<std::uint32_t> reserving_{0};  // 1 and the slot of the thread that reserves a region
   std::uint32_t reserving_pages_ = 0;        // that thread's

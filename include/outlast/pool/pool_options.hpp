@@ -71,6 +71,16 @@ struct pool_options {
   /// process's umask. open() rejects a file that grants more permissions than this. A redo log gets
   /// the permissions of its pool, and also its owner and group if the process may set them.
   unsigned file_mode = 0;
+  /// Number of threads in other processes that may read the pool while this process uses it:
+  /// outlast/pool/pool_reader.hpp. 0 means none, and at most 4096 are possible. Each opening
+  /// decides anew. The readers announce their operations in the file PATH.readers. open() throws
+  /// errc::refused for the domains `file` and `logged_file`, for DAX devices, and for a pool of
+  /// format version 1. A pool in memory has readers in its own process.
+  unsigned max_readers = 0;
+  /// Time after which an operation of such a reader does not hold back reclamation any more, for
+  /// example because its process was stopped. The reader then repeats a lookup; a walk over all
+  /// keys fails.
+  unsigned reader_patience_ms = 5000;
   /// Domain whose instructions a pool of the domain `native` uses, independently of the mapping.
   /// The environment variable OUTLAST_DOMAIN has the same effect. Does not change the result of
   /// guarantee().

@@ -15,6 +15,7 @@
 
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/callers.hpp>
+#include <outlast/base/outside_readers.hpp>
 #include <outlast/base/per_thread.hpp>
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/backoff.hpp>
@@ -50,10 +51,13 @@ class epochs final : base::thread_exit_listener {
   class record;
   using session = record*;
 
-  /// One per pool: `pool.service<reclaim::epochs<D>>()`. The argument does not matter.
-  template <class... Ignored>
-  explicit epochs(Ignored&&...)
-      : records_([this](std::uint32_t) { return std::make_unique<record>(*this); }) {
+  /// One per pool: `pool.service<reclaim::epochs<D>>()`. The argument does not matter unless it is
+  /// a pool, which may have readers in other processes.
+  template <class... Owner>
+  explicit epochs(Owner&&... owner)
+      : outside_(readers_of(owner...)),
+        records_([this](std::uint32_t) { return std::make_unique<record>(*this); }) {
+    if (outside_ != nullptr) epoch_.store(outside_->epoch(), std::memory_order_relaxed);
     listen_for_exits();
   }
   ~epochs() {
@@ -167,9 +171,11 @@ class epochs final : base::thread_exit_listener {
     free_left(epoch);
   }
 
-  /// Frees everything retired so far. Threads may exit meanwhile. Requires: no operation runs.
+  /// Frees everything retired so far. Threads may exit meanwhile. Requires: no operation of this
+  /// process runs.
   void collect_all() {
     (void)base::this_thread();  // may lock the registry of threads, which an exiting thread locks
+    if (outside_ != nullptr) outside_->expel();
     records_.for_each([this](record& each) {
       const holding held(each);
       fence_awaiting(each);
@@ -424,6 +430,16 @@ class epochs final : base::thread_exit_listener {
     retire_awaiting(owner, owner.awaiting_.size());
   }
 
+  template <class... Owner>
+  static base::outside_readers* readers_of(const Owner&... owner) noexcept {
+    base::outside_readers* found = nullptr;
+    [[maybe_unused]] const auto look = [&](const auto& each) {
+      if constexpr (requires { each.outside_readers(); }) found = each.outside_readers();
+    };
+    (look(owner), ...);
+    return found;
+  }
+
   void try_advance() {
     D::schedule_point();
     // (2) seq_cst loads; synchronizes-with (1, 3).
@@ -434,6 +450,7 @@ class epochs final : base::thread_exit_listener {
       if (announced != 0 && announced >> 1 != epoch) all_here = false;
     });
     if (!all_here) return;
+    if (outside_ != nullptr && !outside_->have_reached(epoch)) return;
     (void)D::compare_exchange(epoch_, epoch, epoch + 1, std::memory_order_seq_cst,
                               domain::site::none());
   }
@@ -544,6 +561,7 @@ class epochs final : base::thread_exit_listener {
     while (const std::unique_ptr<left_bag> one = take_left(now)) one->its.dispose_all();
   }
 
+  base::outside_readers* outside_;  // none: nullptr
   alignas(2 * base::cache_line_size) std::atomic<std::uint64_t> epoch_{1};
   alignas(2 * base::cache_line_size) base::per_thread<record> records_;
   alignas(2 * base::cache_line_size) std::atomic<left_bag*> left_{nullptr};

@@ -137,7 +137,11 @@ class root_sessions {
     const attached_root root =
         pool_.attach_root(name, type.name, type.fingerprint, type.relocatable);
     try {
+      // The content of a root that was closed cleanly in place is never changed by an attachment.
+      const bool is_whole = root.state == root_state::clean && root.pointers_base == pool_.base();
+      if (is_whole) pool_.root_readable(root.index);
       std::shared_ptr<Session> session = make(pool_, root);
+      if (!is_whole) pool_.root_readable(root.index);
       session->type_ = type;
       const pool_detail::no_fork now;
       sessions_.emplace(name, session);

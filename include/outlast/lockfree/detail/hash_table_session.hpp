@@ -37,6 +37,11 @@
 #include <type_traits>
 #include <vector>
 
+namespace outlast::lockfree {
+template <class Structure>
+class reader;
+}
+
 namespace outlast::lockfree::detail {
 
 /// The types of one hash table. On media: docs/formats/lockfree.md.
@@ -129,6 +134,8 @@ class hash_table_session final : public roots::root_session<typename Parts::D> {
   using chain_type = typename Parts::chain_type;
   using chain_order = typename Parts::chain_order;
   using sentinel_probe = algorithm::sentinel_probe<chain_order>;
+  template <class>
+  friend class lockfree::reader;
 
   /// On media: docs/formats/lockfree.md. Segments are offsets in the pool; zero means absent.
   struct alignas(base::cache_line_size) root_block {

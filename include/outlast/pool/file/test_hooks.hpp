@@ -30,6 +30,7 @@ class log_device {
 struct hooks {
   std::optional<pool_format::boot_id> boot;    ///< instead of the kernel's boot id
   int fallocate_fails = 0;                     ///< with this errno; EOPNOTSUPP: it never allocates
+  int file_locks_fail = 0;                     ///< with this errno, those of readers
   bool no_unnamed_files = false;               ///< as on a file system without O_TMPFILE
   std::optional<domain::kind> mapping;         ///< as if the mapping were MAP_SYNC, on this kind
   std::optional<std::uint64_t> dax_alignment;  ///< as if every file were a DAX device, so aligned

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/pool/impl/pool_impl.hpp>
+#include <outlast/pool/impl/pool_readers.hpp>
 
 #include <algorithm>
 #include <mutex>
@@ -159,6 +160,7 @@ bool basic_pool<D>::extend_to(std::uint64_t wanted_pages, std::uint64_t wanted_s
   // (P2) the state permits the pages.
   write_state(next);
   D::psync();  // the result acknowledges the stores
+  if (readers_) readers_->has_grown(end * pool_format::page_bytes);
   pages_->raise_limit(static_cast<std::uint32_t>(end));
   why_full_.clear();
   return true;
@@ -389,49 +391,11 @@ void basic_pool<D>::cut_tail(std::uint32_t least_pages) {
         first + pool_format::chunk_pages(gone.count, sizeof(pool_format::page_line));
     if (first < end) pages_->release_pages(first, std::min(last, end) - first);
   }
-  if (!file_) return;
+  if (!file_ || (readers_ && !readers_->may_cut(bytes))) return;
   // Otherwise the log would write pages to the file that are cut off.
   if constexpr (domain::logs_lines<D>) D::checkpoint(base_);
   // (P6) the file is cut.
   file_->cut(bytes);
-}
-
-// ---- Space given back ----
-
-template <domain::persistence_domain D>
-void basic_pool<D>::on_trim(std::function<void()> action) {
-  const auto lock = usable_alone();
-  trim_actions_.push_back(std::move(action));
-}
-
-template <domain::persistence_domain D>
-std::vector<std::function<void()>> basic_pool<D>::actions_before_trim() const {
-  const auto lock = usable_alone();
-  return trim_actions_;
-}
-
-template <domain::persistence_domain D>
-void basic_pool<D>::trim() {
-  // Outside of the mutex: the functions take locks of their own, and threads with these locks call
-  // the pool.
-  for (const auto& action : actions_before_trim()) action();
-  const auto lock = usable_alone();
-  pages_->read_lines();
-  give_back_free_pages(free_pages::all);
-  cut_tail(1);
-}
-
-template <domain::persistence_domain D>
-void basic_pool<D>::give_back_free_pages(free_pages which) {
-  std::function<void()> settle;
-  // A log that is brought into the file later would restore the pages.
-  if constexpr (domain::logs_lines<D>) settle = [this] { D::checkpoint(base_); };
-  try {
-    pages_->give_back_free_pages(which, settle);
-  } catch (const std::bad_alloc&) {
-    // A drop has taken effect, and a close is nearly done: the pages stay for a later trim.
-    if (which == free_pages::all) throw;
-  }
 }
 
 }  // namespace outlast

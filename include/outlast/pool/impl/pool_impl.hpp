@@ -127,6 +127,7 @@ void basic_pool<D>::start(bool torn) {
   // The old mark, whose boot id shows that the pool is torn, stays until all data has been
   // discarded that is invalid in a torn pool.
   if (torn) roots_->forget_occupancy();
+  start_readers();
   mark_dirty();
   complete_upgrade();
   forget_unfinished_chunks();
@@ -134,6 +135,7 @@ void basic_pool<D>::start(bool torn) {
   if constexpr (domain::logs_lines<D>) D::checkpoint(base_);
   roots_->undo_unfinished();
   regions_->undo_unfinished();
+  if (readers_) readers_->open();
 }
 
 /// Refuses a pool whose opening would fail halfway, before anything in it changes.
@@ -236,6 +238,7 @@ void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
   pool_format::state_slot next = changed;
   next.generation = state_.generation + 1;
   pool_format::seal(next);
+  if (readers_) readers_->state_changes(next.generation);
   if (next.mark == pool_format::mark_dirty) record_file(next.generation);
   const bool second_is_older =
       pool_format::intact(page.slot_0) &&
@@ -392,6 +395,7 @@ void basic_pool<D>::close() {
     give_back_free_pages(was_dirty_ ? free_pages::below_high_water : free_pages::existing);
     if (file_) cut_tail(1);
     mark_clean(pages_->high_water());
+    if (readers_) readers_->close();
     if (log_) log_->retire();
   } catch (...) {
     release_resources();

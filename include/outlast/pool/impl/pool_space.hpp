@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/pool/impl/pool_impl.hpp>
+#include <outlast/pool/impl/pool_readers.hpp>
 #include <outlast/pool/usage.hpp>
 
 #include <cstring>
@@ -23,6 +24,7 @@ void basic_pool<D>::drop_root(std::string_view name) {
   const std::uint32_t root = begin_drop(name);
   typename page_space<D>::freed_pages freed;
   try {
+    if (readers_) readers_->root_has_gone(root);
     // Without the mutex, too: a large root has many runs.
     pages_->free_runs_of(root, &freed);
     const auto lock = usable_alone();
@@ -46,7 +48,21 @@ std::uint32_t basic_pool<D>::begin_drop(std::string_view name) {
 }
 
 template <domain::persistence_domain D>
+void basic_pool<D>::on_trim(std::function<void()> action) {
+  const auto lock = usable_alone();
+  trim_actions_.push_back(std::move(action));
+}
+
+template <domain::persistence_domain D>
+std::vector<std::function<void()>> basic_pool<D>::actions_before_trim() const {
+  const auto lock = usable_alone();
+  return trim_actions_;
+}
+
+template <domain::persistence_domain D>
 void basic_pool<D>::trim() {
+  // Outside of the mutex, as in drop_root().
+  for (const auto& action : actions_before_trim()) action();
   const auto lock = usable_alone();
   pages_->read_lines();
   give_back_free_pages(free_pages::all);

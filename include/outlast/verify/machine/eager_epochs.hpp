@@ -17,8 +17,8 @@ class eager_epochs {
  public:
   using session = typename reclaim::epochs<D>::session;
 
-  template <class... Ignored>
-  explicit eager_epochs(Ignored&&...) {}
+  template <class... Owner>
+  explicit eager_epochs(Owner&&... owner) : inner_(owner...) {}
 
   /// Collects before the operation and not after it, so that flushes without a fence are still
   /// pending when an operation returns, as in production. Every other collection has no fence of

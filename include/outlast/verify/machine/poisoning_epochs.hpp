@@ -20,8 +20,8 @@ class poisoning_epochs {
  public:
   using session = typename eager_epochs<D>::session;
 
-  template <class... Ignored>
-  explicit poisoning_epochs(Ignored&&...) {}
+  template <class... Owner>
+  explicit poisoning_epochs(Owner&&... owner) : inner_(owner...) {}
 
   [[nodiscard]] session enter() { return inner_.enter(); }
   void leave(session mine) { inner_.leave(mine); }

@@ -1,0 +1,32 @@
+// Readers in other processes, as reclamation sees them.
+#pragma once
+
+#include <cstdint>
+
+namespace outlast::base {
+
+/// The operations of readers that are no threads of this process. Each announces an epoch.
+///
+/// Thread-safety: all members may be called concurrently.
+class outside_readers {
+ public:
+  /// Returns the epoch that readers announce.
+  [[nodiscard]] virtual std::uint64_t epoch() const = 0;
+
+  /// Makes readers announce `epoch`, or a later one, from now on. Returns true if no operation of a
+  /// reader has announced another epoch. An operation that has announced one for too long, or whose
+  /// process is dead, ends in this call and holds nothing back.
+  [[nodiscard]] virtual bool have_reached(std::uint64_t epoch) = 0;
+
+  /// Returns when every operation that a reader has begun before the call has ended. Waits for a
+  /// short time, and then ends the rest.
+  virtual void expel() = 0;
+
+ protected:
+  outside_readers() = default;
+  ~outside_readers() = default;
+  outside_readers(const outside_readers&) = default;
+  outside_readers& operator=(const outside_readers&) = default;
+};
+
+}  // namespace outlast::base

@@ -1,0 +1,204 @@
+// The writer's side of readers in other processes: the words that it stores for them, and the end
+// of operations whose readers are dead or stopped.
+#pragma once
+
+#include <outlast/base/announce.hpp>
+#include <outlast/base/outside_readers.hpp>
+#include <outlast/domain/backoff.hpp>
+#include <outlast/domain/concept.hpp>
+#include <outlast/domain/spin_lock.hpp>
+#include <outlast/pool/readers/reader_page.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace outlast::pool_impl {
+
+/// The readers of one open pool. A reader's operation announces an epoch in a slot, and withdraws
+/// the announcement when it ends. A slot holds nothing back if its lock is free: its process is
+/// dead. The writer withdraws an announcement that is older than its patience. The reader detects
+/// that at the end of its operation.
+///
+/// Thread-safety: all members may be called concurrently.
+template <domain::persistence_domain D>
+class reader_gate final : public base::outside_readers {
+ public:
+  using clock = std::chrono::steady_clock;
+  using duration = std::chrono::milliseconds;
+
+  /// Begins an opening: readers wait until open(), and no operation from before is left.
+  reader_gate(std::unique_ptr<pool_detail::reader_place> place, duration patience)
+      : place_(std::move(place)), patience_(patience), seen_(place_->slots()) {
+    pool_detail::reader_page& shared = page();
+    move_to(pool_detail::reader_phase::opening);
+    for (auto& word : shared.readable) word.store(0, relaxed);
+    if (shared.epoch.load(relaxed) == 0) shared.epoch.store(1, relaxed);
+    expel();
+  }
+  reader_gate(const reader_gate&) = delete;
+  reader_gate& operator=(const reader_gate&) = delete;
+  ~reader_gate() = default;
+
+  [[nodiscard]] pool_detail::reader_place& place() const noexcept { return *place_; }
+
+  void open() { move_to(pool_detail::reader_phase::open); }
+  /// The pool is marked as clean.
+  void close() { move_to(pool_detail::reader_phase::closed); }
+  /// Permits no readers from now on.
+  void refuse() { move_to(pool_detail::reader_phase::refused); }
+
+  /// Called before pages beyond the old size are used.
+  void has_grown(std::uint64_t bytes) { D::announce(page().pool_bytes, bytes); }
+  /// Called before the file is cut. Returns false if an operation may still read the end.
+  [[nodiscard]] bool may_cut(std::uint64_t bytes) {
+    // (1) full barrier: an operation that (2) does not see reads the new size.
+    D::announce(page().pool_bytes, bytes);
+    return wait_for_all(false);
+  }
+  /// Called before the state is written, with its generation.
+  void state_changes(std::uint64_t generation) {
+    page().state_generation.store(generation, std::memory_order_release);
+  }
+  /// The content of the root can be read.
+  void root_is_readable(std::uint32_t root) {
+    if (root >= pool_detail::most_readable_roots) return;
+    D::fetch_or(page().readable[root / 64], std::uint64_t{1} << root % 64,
+                std::memory_order_release, domain::site::none());
+  }
+  /// Called when the root is not live any more, before its pages are freed.
+  void root_has_gone(std::uint32_t root) {
+    if (root < pool_detail::most_readable_roots) {
+      D::fetch_and(page().readable[root / 64], ~(std::uint64_t{1} << root % 64),
+                   std::memory_order_seq_cst, domain::site::none());
+    }
+    D::fetch_add(page().changes, pool_detail::phase_bits + 1, std::memory_order_seq_cst,
+                 domain::site::none());
+    expel();
+  }
+
+  [[nodiscard]] std::uint64_t epoch() const override { return page().epoch.load(relaxed); }
+
+  [[nodiscard]] bool have_reached(std::uint64_t epoch) override {
+    raise_epoch(epoch);
+    bool all = true;
+    for (std::uint32_t slot = 0, end = used_slots(); slot < end; ++slot) {
+      const std::uint64_t word = word_in(slot);
+      if (!pool_detail::is_active(word) || pool_detail::epoch_of(word) == epoch) continue;
+      if (!ends(slot, word)) all = false;
+    }
+    return all;
+  }
+
+  void expel() override { (void)wait_for_all(true); }
+
+ private:
+  static constexpr auto relaxed = std::memory_order_relaxed;
+  /// A reader in an operation of usual length is not looked at.
+  static constexpr duration first_look{domain::has_real_threads<D> ? 1 : 0};
+  static constexpr duration longest_wait{domain::has_real_threads<D> ? 100 : 0};
+
+  /// A blocking announcement, since the writer has seen it first.
+  struct sighting {
+    std::uint64_t word = 0;
+    clock::time_point since;
+    clock::time_point next_look;
+  };
+
+  [[nodiscard]] pool_detail::reader_page& page() const noexcept { return place_->page(); }
+  [[nodiscard]] std::atomic<std::uint64_t>& slot(std::uint32_t number) const noexcept {
+    return pool_detail::slot_of(page(), number).word;
+  }
+  /// (2) seq_cst; synchronizes-with the announcement of a reader, and with its withdrawal.
+  [[nodiscard]] std::uint64_t word_in(std::uint32_t number) const {
+    return D::load(slot(number), std::memory_order_seq_cst);
+  }
+  [[nodiscard]] std::uint32_t used_slots() const {
+    const std::uint64_t used = D::load(page().used_slots, std::memory_order_seq_cst);
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(used, place_->slots()));
+  }
+
+  void move_to(pool_detail::reader_phase phase) {
+    const std::uint64_t now = D::load(page().changes, relaxed);
+    D::announce(page().changes,
+                ((now | pool_detail::phase_bits) + 1) | static_cast<std::uint64_t>(phase));
+  }
+
+  /// Another thread may have stopped between its advance and this.
+  void raise_epoch(std::uint64_t epoch) {
+    std::uint64_t now = D::load(page().epoch, relaxed);
+    while (now < epoch && !D::compare_exchange(page().epoch, now, epoch, std::memory_order_seq_cst,
+                                               domain::site::none())) {
+    }
+  }
+
+  /// Returns true if the operation of a slot has ended, or ends now. Otherwise it holds back a
+  /// little longer.
+  bool ends(std::uint32_t number, std::uint64_t word) {
+    const std::unique_lock alone(settling_, std::try_to_lock);
+    if (!alone.owns_lock()) return false;
+    sighting& seen = seen_[number];
+    const clock::time_point now = clock::now();
+    if (seen.word != word) seen = {word, now, now + first_look};
+    if (now >= seen.next_look) {
+      seen.next_look = now + first_look;
+      if (!place_->is_held(number)) return clear_dead(number, word);
+    }
+    return now - seen.since >= patience_ && evict(number, word);
+  }
+
+  /// No other reader can take the slot meanwhile.
+  bool clear_dead(std::uint32_t number, std::uint64_t word) {
+    if (!place_->take(number)) return false;
+    const bool cleared = replace(number, word, 0);
+    place_->give_back(number);
+    return cleared;
+  }
+  bool evict(std::uint32_t number, std::uint64_t word) {
+    const bool evicted = replace(number, word, pool_detail::reader_evicted);
+    // (3) The reader sees the eviction if it sees a store to a node that is used again.
+    base::order_after_exchange();
+    return evicted;
+  }
+  bool replace(std::uint32_t number, std::uint64_t word, std::uint64_t by) {
+    return D::compare_exchange(slot(number), word, by, std::memory_order_seq_cst,
+                               domain::site::none());
+  }
+
+  /// Waits for the operations that run now, not for later ones. Returns true if they have ended;
+  /// `evicts`: ends them after a while.
+  bool wait_for_all(bool evicts) {
+    const clock::time_point deadline = clock::now() + std::min(longest_wait, patience_);
+    bool all = true;
+    for (std::uint32_t number = 0, end = used_slots(); number < end; ++number) {
+      const std::uint64_t word = word_in(number);
+      if (word == 0 || (evicts && !pool_detail::is_active(word))) continue;
+      domain::backoff<D> waiting;
+      bool left = true;
+      while (left && place_->is_held(number) && clock::now() < deadline) {
+        waiting.wait();
+        left = word_in(number) == word;
+      }
+      if (!left || word_in(number) != word) continue;
+      if (!place_->is_held(number) && clear_dead(number, word)) continue;
+      if (!evicts) {
+        all = false;
+      } else {
+        (void)evict(number, word);  // or it has ended
+      }
+    }
+    return all;
+  }
+
+  std::unique_ptr<pool_detail::reader_place> place_;
+  duration patience_;
+  domain::spin_lock<D> settling_;
+  std::vector<sighting> seen_;  // guarded by settling_
+};
+
+}  // namespace outlast::pool_impl

@@ -262,9 +262,11 @@ class clock_session final : public roots::root_session<D> {
   }
 
   /// Clears a torn copy. If its missing part were written over it, and the rest torn off again, it
-  /// would be whole.
+  /// would be whole. The name of the directory stays: all writes of the copy have the same, and a
+  /// torn write over zeros would leave a whole copy without it.
   static void blank(slot& torn) {
-    D::zero(&torn, sizeof torn);
+    D::zero(&torn, offsetof(slot, more));
+    D::zero(&torn.reserved, sizeof torn.reserved);
     domain::persist<D>(&torn, sizeof torn);
   }
 

@@ -41,13 +41,17 @@ std::size_t place_of_slot(std::uint32_t slot) noexcept {
   return reader_slots_offset + slot * sizeof(reader_slot);
 }
 
+/// Returns 0 if this is not a regular file.
 std::size_t length_of(const std::string& path, int fd) {
   struct stat status{};
   if (::fstat(fd, &status) != 0) fail(path, "examine the file", errno);
-  if (!S_ISREG(status.st_mode)) {
-    throw error(errc::refused, path, "this is not a regular file; move it away");
-  }
-  return static_cast<std::size_t>(status.st_size);
+  return S_ISREG(status.st_mode) ? static_cast<std::size_t>(status.st_size) : 0;
+}
+
+/// Returns whether no writer can have made a file of that name.
+bool is_no_file_of_writers(int error_number) noexcept {
+  return error_number == ENOENT || error_number == ENAMETOOLONG || error_number == EISDIR ||
+         error_number == ELOOP || error_number == ENXIO;
 }
 
 /// Lengthens the file. Its bytes exist on the file system, so that stores to the mapping succeed.
@@ -139,10 +143,10 @@ std::unique_ptr<reader_file> reader_file::of_earlier_writer(const mapped_file& p
   if (pool.is_device()) return nullptr;
   const std::string path = path_of_readers(pool.path());
   unique_fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
-  if (fd.get() < 0 && errno == ENOENT) return nullptr;
+  if (fd.get() < 0 && is_no_file_of_writers(errno)) return nullptr;
   if (fd.get() < 0) fail(path, open_action, errno);
   auto file = std::unique_ptr<reader_file>(new reader_file(path, std::move(fd)));
-  if (file->is_foreign()) return nullptr;
+  if (file->is_foreign() || length_of(path, file->fd_.get()) < reader_slots_offset) return nullptr;
   file->map();
   if (file->page().uuid != uuid) return nullptr;
   return file;

@@ -156,6 +156,17 @@ TEST(reader_files, do_not_replace_a_file_of_others) {
   ASSERT_EQ(::truncate(slots.c_str(), 0), 0);
   EXPECT_EQ(failure_of([&] { (void)pool::open(path, with_readers()); }), errc::refused);
   EXPECT_EQ(failure_of([&] { pool_reader reader(path); }), errc::refused);
+  ASSERT_EQ(::unlink(slots.c_str()), 0);
+  ASSERT_EQ(::mkfifo(slots.c_str(), 0600), 0);
+  EXPECT_EQ(failure_of([&] { (void)pool::open(path, with_readers()); }), errc::refused);
+  pool::open(path, with_readers(0)).close();
+  ASSERT_EQ(::unlink(slots.c_str()), 0);
+  ASSERT_EQ(::mkdir(slots.c_str(), 0700), 0);
+  EXPECT_EQ(failure_of([&] { (void)pool::open(path, with_readers()); }), errc::not_a_pool);
+  pool::open(path, with_readers(0)).close();
+  ASSERT_EQ(::rmdir(slots.c_str()), 0);
+  const std::string long_name = directory.file(std::string(250, 'p'));
+  pool::create(long_name, with_readers(0)).close();
 }
 
 TEST(reader_files, have_a_file_that_a_new_pool_takes_over_and_that_is_repaired) {
@@ -171,6 +182,7 @@ TEST(reader_files, have_a_file_that_a_new_pool_takes_over_and_that_is_repaired) 
   }
   ASSERT_EQ(::truncate((path + ".readers").c_str(), 100), 0);
   EXPECT_EQ(failure_of([&] { pool_reader reader(path); }), errc::truncated);
+  pool::open(path, with_readers(0)).close();  // it is not in the way of others
   pool::open(path, with_readers(100)).close();
   pool_reader reader(path);
   EXPECT_TRUE(lockfree::reader<table>(reader, "map").contains(1));

@@ -28,8 +28,10 @@
 // persistent access goes through the domain. The library contains the bodies for the usual domains.
 // A program with its own domain includes outlast/pool/any_domain.hpp.
 //
-// When not to use: for data that other programs must read, or that move to machines of another byte
-// order. Export such data.
+// Other processes can read lock-free structures of an open pool: outlast/pool/pool_reader.hpp.
+//
+// When not to use: for data that programs without this library must read, or that move to machines
+// of another byte order. Export such data.
 #pragma once
 
 #include <outlast/base/anonymous_memory.hpp>

@@ -39,6 +39,7 @@ const std::vector<catalogue_entry>& catalogue() {
     detail::add_store(all);
     detail::add_several_roots(all);
     detail::add_outside(all);
+    detail::add_late_root(all);
     return all;
   }();
   return entries;

@@ -221,8 +221,6 @@ void add_epoch(list& to) {
   add<buffered_map_subject<modified_map>, map>(
       to, "epoch_hash_map_modified", {},
       parts_of<modified_map>({}, epoch::map_options{.buckets = 2, .load = 4}));
-  add<late_map_subject, map>(to, "epoch_hash_map_late_root", {},
-                             parts_of<map>({}, epoch::map_options{.buckets = 2, .load = 4}));
   structure_parts<two_maps> retry_after_reclaim = parts_of<two_maps>({});
   retry_after_reclaim.memory_bytes = std::size_t{512} << 10;
   add<buffered_map_subject<two_maps>, two_maps>(to, "epoch_two_maps", {}, retry_after_reclaim);
@@ -256,6 +254,11 @@ void add_one_lock_queue(list& to) {
   add<buffered_sequence_subject<one_lock_queue>, one_lock_queue>(
       to, "epoch_one_lock_queue", few_values, sequence_oracle::discipline::queue,
       parts_of<one_lock_queue>({}));
+}
+
+void add_late_root(list& to) {
+  add<late_map_subject, map>(to, "epoch_hash_map_late_root", {},
+                             parts_of<map>({}, epoch::map_options{.buckets = 2, .load = 4}));
 }
 
 }  // namespace outlast::verify::detail

@@ -42,7 +42,7 @@ std::size_t place_of_slot(std::uint32_t slot) noexcept {
 }
 
 /// Returns 0 if this is not a regular file.
-std::size_t length_of(const std::string& path, int fd) {
+std::size_t bytes_of_shared_file(const std::string& path, int fd) {
   struct stat status{};
   if (::fstat(fd, &status) != 0) fail(path, "examine the file", errno);
   return S_ISREG(status.st_mode) ? static_cast<std::size_t>(status.st_size) : 0;
@@ -130,7 +130,7 @@ std::unique_ptr<reader_file> reader_file::of_writer(const mapped_file& pool, con
                 "this is not the file of a pool's readers; move it away, or leave "
                 "pool_options::max_readers out");
   }
-  const std::size_t present = length_of(path, file->fd_.get());
+  const std::size_t present = bytes_of_shared_file(path, file->fd_.get());
   if (present < bytes) lengthen(path, file->fd_.get(), present, bytes);
   file->map();
   if (file->page().uuid != uuid) file->initialize(uuid);
@@ -146,7 +146,8 @@ std::unique_ptr<reader_file> reader_file::of_earlier_writer(const mapped_file& p
   if (fd.get() < 0 && is_no_file_of_writers(errno)) return nullptr;
   if (fd.get() < 0) fail(path, open_action, errno);
   auto file = std::unique_ptr<reader_file>(new reader_file(path, std::move(fd)));
-  if (file->is_foreign() || length_of(path, file->fd_.get()) < reader_slots_offset) return nullptr;
+  if (file->is_foreign() || bytes_of_shared_file(path, file->fd_.get()) < reader_slots_offset)
+    return nullptr;
   file->map();
   if (file->page().uuid != uuid) return nullptr;
   return file;
@@ -177,7 +178,7 @@ std::unique_ptr<reader_file> reader_file::of_reader(const std::string& pool_path
 
 /// Returns whether the file was not made by a writer. Throws if a later version made it.
 bool reader_file::is_foreign() const {
-  if (length_of(path_, fd_.get()) < offsetof(reader_page, boot)) return true;
+  if (bytes_of_shared_file(path_, fd_.get()) < offsetof(reader_page, boot)) return true;
   std::uint64_t head[2] = {};
   if (::pread(fd_.get(), head, sizeof head, 0) != sizeof head) return true;
   if (head[0] != reader_magic) return true;
@@ -200,7 +201,8 @@ void reader_file::require_locks() const {
 }
 
 void reader_file::map() {
-  bytes_ = length_of(path_, fd_.get()) / pool_format::page_bytes * pool_format::page_bytes;
+  bytes_ =
+      bytes_of_shared_file(path_, fd_.get()) / pool_format::page_bytes * pool_format::page_bytes;
   if (bytes_ < reader_slots_offset) {
     throw error(errc::truncated, path_,
                 "the file of the pool's readers was cut off; remove it while no program uses the "

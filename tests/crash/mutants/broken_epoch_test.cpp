@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{27, scenarios::updates, portable, "marks are ignored"},
         mutant{28, scenarios::all, portable, "the clock does not know that a root is in use"},
         mutant{29, scenarios::lookups, portable, "the clock is read before the intent is there",
-               verify::strategy_kind::pct, 35},
+               verify::strategy_kind::pct, 6000},
         mutant{30, scenarios::puts, portable, "a tick looks at no intent"},
         mutant{31, scenarios::puts, portable, "a tick labels in the epoch that it ends"},
         mutant{32, scenarios::list, portable, "what got a label is not written back"},
@@ -207,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{50, scenarios::updates, portable, "lines are written back once and for all"},
         mutant{51, scenarios::updates, portable, "what is older is free at once"},
         mutant{52, scenarios::updates, portable, "a sync asks without the lock",
-               verify::strategy_kind::pct, 90239},
+               verify::strategy_kind::pct, 9901},
         mutant{53, scenarios::one_lock, portable, "who pops begins before the lock",
                verify::strategy_kind::pct, 75}),
     number_of);

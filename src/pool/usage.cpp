@@ -311,7 +311,7 @@ std::optional<std::uint64_t> stored_in(
   if (!pool_detail::known_file_system(fd)) return std::nullopt;
   std::uint64_t sum = 0;
   auto at = stretches.begin();
-  const bool is_told =
+  const bool is_known =
       pool_detail::for_each_stored(fd, 0, end, [&](std::uint64_t begin, std::uint64_t stop) {
         for (; at != stretches.end(); ++at) {
           const std::uint64_t first = std::uint64_t{at->first} * page_bytes;
@@ -321,7 +321,7 @@ std::optional<std::uint64_t> stored_in(
           if (behind > stop) return;
         }
       });
-  if (!is_told) return std::nullopt;
+  if (!is_known) return std::nullopt;
   return sum;
 }
 

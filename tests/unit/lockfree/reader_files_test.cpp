@@ -147,7 +147,8 @@ TEST(reader_files, do_not_replace_a_file_of_others) {
   temp_directory directory;
   const std::string path = directory.file("p");
   const std::string slots = path + ".readers";
-  std::ofstream(slots) << "a list of persons who read, which nobody wants to lose, and more of it";
+  std::ofstream(slots)
+      << "a list of persons, which another program has written here, and more of it";
   EXPECT_EQ(failure_of([&] { (void)pool::create(path, with_readers()); }), errc::refused);
   std::string kept;
   std::ifstream(slots) >> kept;

@@ -74,7 +74,7 @@ struct Drop : testing::Test {
   }
 };
 
-/// A descriptor with an unknown kind: whoever reads it throws.
+/// A descriptor with an unknown kind, which each call that reads it refuses.
 class damaged_line {
  public:
   damaged_line(Drop::pool_type& in, std::uint32_t first)

@@ -279,7 +279,7 @@ class clock_session final : public roots::root_session<D> {
       for (std::uint64_t i = 0; i < by_.count_of(chunk); ++i) {
         std::atomic<std::uint64_t>& word = words_[chunk][i];
         if (D::load(word, std::memory_order_relaxed) != in_use) continue;
-        // (P1) persisted-before (P2): a root that nobody has settled keeps its boundary.
+        // (P1) persisted-before (P2): a root that was not settled keeps its boundary.
         D::store(word, settle_from + boundary, std::memory_order_release);
         domain::flush<D>(&word, sizeof word);
       }

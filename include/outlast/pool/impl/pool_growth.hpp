@@ -339,10 +339,10 @@ void basic_pool<D>::cut_tail(std::uint32_t least_pages) {
   const std::lock_guard alone(growing_);
   // Pages whose descriptors are being read stay for a later cut.
   if (!pages_->begin_cut()) return;
-  struct cut_end {
+  struct cutting {
     page_space<D>& pages;
-    ~cut_end() { pages.end_cut(); }
-  } const ends{*pages_};
+    ~cutting() { pages.end_cut(); }
+  } const until_return{*pages_};
   const std::uint32_t limit = pages_->limit();
   auto kept = static_cast<unsigned>(tables_.descriptors.size());
   const auto in_chunks_from = [this](unsigned from) {

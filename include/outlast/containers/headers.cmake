@@ -19,6 +19,7 @@ outlast_headers(outlast_library containers
   list_set.hpp
   managed_map.hpp
   managed_tree.hpp
+  map_reader.hpp
   queue.hpp
   red_black_tree.hpp
   stack.hpp

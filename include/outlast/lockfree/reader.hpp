@@ -11,8 +11,8 @@
 //
 // Structures: hash_table, harris_list, skiplist and natarajan_tree, if their policy is
 // durable::flit and their reclaimer reclaim::epochs. All links of these are in the pool. Others do
-// not compile: sets with volatile links, mirrored and buffered structures, and transactions keep
-// what a lookup needs in the memory of the writer. Queues and stacks have no lookups.
+// not compile: sets with volatile links, mirrored and buffered structures keep what a lookup needs
+// in the memory of the writer. Queues and stacks have no lookups. tx/reader.hpp reads transactions.
 //
 // When not to use: for walks that take longer than the patience of the writer. They fail, and must
 // be repeated.

@@ -42,6 +42,7 @@
 #include <thread>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace outlast {
 
@@ -80,12 +81,22 @@ class basic_pool_reader {
 
   class root;
   class operation;
+  class replica_hold;
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// Returns the address of byte 0 of the pool.
   [[nodiscard]] std::uintptr_t base() const noexcept {
     return reinterpret_cast<std::uintptr_t>(base_);
   }
+
+  /// Returns the address of the byte at this offset of the pool, which must be mapped.
+  [[nodiscard]] std::byte* at(std::uint64_t offset) const noexcept { return base_ + offset; }
+  /// As reader_options.
+  [[nodiscard]] unsigned wait_ms() const noexcept { return wait_ms_; }
+  /// Returns the place of a region, all of which is mapped, or nothing if there is none of this
+  /// name and kind. Throws corruption, and error{refused} if this reader has too few addresses.
+  [[nodiscard]] std::optional<pool_detail::readable_region> find_region(std::string_view name,
+                                                                        region_kind kind);
 
   /// Called before each step of an operation. For the verifier: an action that calls die() and
   /// throws is the death of a process.
@@ -100,13 +111,17 @@ class basic_pool_reader {
     basic_pool_reader& reader;
     std::uint32_t slot;
     std::atomic<std::uint64_t>* word;
+    std::atomic<std::uint64_t>* replica;
     std::uint64_t last = 0;
+    std::uint64_t last_replica = 0;
     std::uint16_t number = 0;
+    std::uint16_t replica_number = 0;
     unsigned nesting = 0;
     std::atomic<std::uint64_t> unused{0};
+    std::atomic<std::uint64_t> unused_replica{0};
 
-    record(basic_pool_reader& in, std::uint32_t its_slot, std::atomic<std::uint64_t>* its_word)
-        : reader(in), slot(its_slot), word(its_word) {}
+    record(basic_pool_reader& in, std::uint32_t its_slot, pool_detail::reader_slot& words)
+        : reader(in), slot(its_slot), word(&words.word), replica(&words.replica) {}
   };
 
   [[nodiscard]] pool_detail::reader_page& page() const noexcept { return *page_; }
@@ -229,6 +244,58 @@ class basic_pool_reader<D>::operation {
   std::uint64_t limit_ = 0;
   unsigned steps_ = 0;
   bool ended_ = false;
+};
+
+/// The use of a replica of a transaction manager by one thread. The writer does not store to the
+/// replica until the use ends, or the process dies. It does not end the use itself: a transaction
+/// is the program's code, which must not run on a replica that changes.
+///
+/// Uses in this order: announce(), a comparison of the durable word, others(), begin(); then the
+/// loads; then end(). The last of several readers that have announced replicas counts all others.
+/// So the replicas that readers use are never more than others() has permitted.
+template <domain::persistence_domain D>
+class basic_pool_reader<D>::replica_hold {
+ public:
+  /// Takes a slot for the thread. Throws error{refused, forked}.
+  explicit replica_hold(basic_pool_reader& in) : mine_(in.records_.local()) {}
+  ~replica_hold() { end(); }
+  replica_hold(const replica_hold&) = delete;
+  replica_hold& operator=(const replica_hold&) = delete;
+
+  /// Announces the replica at this offset of the pool.
+  void announce(std::uint64_t offset) {
+    mine_.last_replica = pool_detail::replica_announcement(offset, ++mine_.replica_number);
+    // (6) full barrier: the durable word is compared afterwards. The writer has found the
+    // announcement, or the word is another one.
+    D::announce(*mine_.replica, mine_.last_replica);
+    mine_.reader.step();
+  }
+  /// Returns the number of other replicas, of those between two offsets, that readers have
+  /// announced. Stops at `most`.
+  [[nodiscard]] unsigned others(std::uint64_t first, std::uint64_t end, unsigned most);
+  /// Returns false if the writer has taken the replica since it was announced.
+  [[nodiscard]] bool begin() {
+    std::uint64_t expected = mine_.last_replica;
+    mine_.last_replica =
+        pool_detail::in_state(mine_.last_replica, pool_detail::replica_state::read);
+    const bool begun = D::compare_exchange(*mine_.replica, expected, mine_.last_replica,
+                                           std::memory_order_seq_cst, domain::site::none());
+    mine_.reader.step();
+    return begun;
+  }
+  /// Does nothing if there is no use.
+  void end() {
+    if (mine_.last_replica == 0) return;
+    mine_.last_replica = 0;
+    // (7) release: the loads are over.
+    D::store(*mine_.replica, 0, std::memory_order_release, domain::site::none());
+  }
+
+ private:
+  /// Clears the slot of a dead reader. Returns false if its process lives.
+  bool clear_dead(std::uint32_t slot, std::uint64_t word);
+
+  record& mine_;
 };
 
 /// A root that is read. A derived class stores the place of the root's object.
@@ -355,6 +422,7 @@ void basic_pool_reader<D>::die() noexcept {
   records_.for_each([this](record& each) {
     if (each.word == &each.unused) return;
     each.word = &each.unused;
+    each.replica = &each.unused_replica;
     place_->give_back(each.slot);
   });
 }
@@ -365,19 +433,63 @@ auto basic_pool_reader<D>::take_slot() -> std::unique_ptr<record> {
       std::min(page().slot_count.load(std::memory_order_relaxed), place_->slots());
   for (std::uint32_t slot = 0; slot < end; ++slot) {
     if (!place_->take(slot)) continue;
-    std::atomic<std::uint64_t>& word = pool_detail::slot_of(page(), slot).word;
-    D::announce(word, 0);  // of a reader that has died
+    pool_detail::reader_slot& words = pool_detail::slot_of(page(), slot);
+    D::announce(words.word, 0);  // of a reader that has died
+    D::announce(words.replica, 0);
     auto& used = page().used_slots;
     std::uint64_t now = D::load(used, std::memory_order_relaxed);
     while (now <= slot && !D::compare_exchange(used, now, slot + 1, std::memory_order_seq_cst,
                                                domain::site::none())) {
     }
-    return std::make_unique<record>(*this, slot, &word);
+    return std::make_unique<record>(*this, slot, words);
   }
   throw error(errc::refused, path_,
               "all " + std::to_string(end) +
                   " slots of the pool's readers are in use, one by each thread that reads; close "
                   "readers, or raise pool_options::max_readers of the writer");
+}
+
+template <domain::persistence_domain D>
+unsigned basic_pool_reader<D>::replica_hold::others(std::uint64_t first, std::uint64_t end,
+                                                    unsigned most) {
+  basic_pool_reader& reader = mine_.reader;
+  const std::uint64_t used = D::load(reader.page().used_slots, std::memory_order_seq_cst);
+  const auto slots =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(used, reader.place_->slots()));
+  const std::uint64_t own = pool_detail::replica_offset_of(mine_.last_replica);
+  std::vector<std::uint64_t> found;
+  for (std::uint32_t slot = 0; slots > most && slot < slots; ++slot) {
+    const std::uint64_t word =
+        D::load(pool_detail::slot_of(reader.page(), slot).replica, std::memory_order_seq_cst);
+    const std::uint64_t at = pool_detail::replica_offset_of(word);
+    const bool counts =
+        at >= first && at < end && at != own && slot != mine_.slot &&
+        pool_detail::replica_state_of(word) != pool_detail::replica_state::refused &&
+        std::find(found.begin(), found.end(), at) == found.end();
+    if (!counts) continue;
+    if (found.size() + 1 >= most && clear_dead(slot, word)) continue;
+    found.push_back(at);
+    if (found.size() >= most) break;
+  }
+  return static_cast<unsigned>(found.size());
+}
+
+template <domain::persistence_domain D>
+bool basic_pool_reader<D>::replica_hold::clear_dead(std::uint32_t slot, std::uint64_t word) {
+  pool_detail::reader_place& place = *mine_.reader.place_;
+  if (place.is_held(slot) || !place.take(slot)) return false;
+  const bool cleared = D::compare_exchange(pool_detail::slot_of(place.page(), slot).replica, word,
+                                           0, std::memory_order_seq_cst, domain::site::none());
+  place.give_back(slot);
+  return cleared;
+}
+
+template <domain::persistence_domain D>
+auto basic_pool_reader<D>::find_region(std::string_view name, region_kind kind)
+    -> std::optional<pool_detail::readable_region> {
+  const std::uint64_t bytes = D::load(page().pool_bytes, std::memory_order_acquire);
+  map_to(bytes);
+  return pool_detail::find_readable_region(base_, bytes, name, kind, path_);
 }
 
 template <domain::persistence_domain D>

@@ -35,6 +35,7 @@ outlast_headers(outlast_library tx
   left_right.hpp
   manager.hpp
   options.hpp
+  reader.hpp
   redo_opt.hpp
   transaction.hpp
   transient.hpp

@@ -331,6 +331,7 @@ class left_right : public detail::manager_calls<left_right<D>> {
 
  private:
   friend class detail::manager_calls<left_right<D>>;
+  friend class detail::read_calls<left_right<D>>;
 
   template <class Result, class F>
   Result run_update(F&& f) {

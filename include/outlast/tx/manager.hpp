@@ -120,16 +120,130 @@ inline constexpr bool is_result =
   return around;
 }
 
-/// The part of a manager that is the same for all engines. Requires of `Engine`, which derives from
-/// it:
-///   Result run_update<Result>(f), which runs f(transaction&) as an operation of its own
-///   Result run_read<Result>(f), the same for a read
-///   runs_after_return, true if it may run f after its caller has returned (f is then a copy)
+/// The reads of a manager, or of a reader of one. Requires of `Engine`, which derives from it:
+///   Result run_read<Result>(f), which runs f(transaction&) as a read of its own
 ///   const void* id(), the engine as its transactions name it
 ///   std::string where(), the path of the pool, for messages
 template <class Engine>
-class manager_calls {
+class read_calls {
  public:
+  /// Runs f(const_view) as a transaction. See tx::transaction_manager.
+  template <std::invocable<const_view> F>
+  auto read(F&& f) {
+    using result = std::remove_cvref_t<std::invoke_result_t<F&, const_view>>;
+    static_assert(is_result<result>,
+                  "a transaction answers with a trivially copyable value that is no view");
+    if (transaction* const around = mine(false)) return f(const_view(*around));
+    return with_path([&]() -> result {
+      return self().template run_read<result>([&f](transaction& in) { return f(const_view(in)); });
+    });
+  }
+  /// Runs f(const T&) on one object as a transaction.
+  template <class T, std::invocable<const T&> F>
+  auto read(root_of<T> named, F&& f) {
+    return read([named, f = std::forward<F>(f)](const_view in) mutable { return f(in[named]); });
+  }
+
+  /// The engine as its transactions name it. For verification.
+  [[nodiscard]] const void* identity() { return self().id(); }
+
+ protected:
+  /// A named object, or none.
+  struct found {
+    std::uint64_t offset = 0;
+    std::uint64_t fingerprint = 0;
+  };
+
+  read_calls() = default;
+  ~read_calls() = default;
+
+  [[nodiscard]] Engine& self() noexcept { return static_cast<Engine&>(*this); }
+  [[nodiscard]] transaction* mine(bool to_write) { return enclosing(self().id(), to_write); }
+
+  /// Adds the path of the pool to a corruption that an operation finds in its replica.
+  template <class Run>
+  auto with_path(Run&& run) {
+    try {
+      return run();
+    } catch (const corruption& damage) {
+      if (!damage.path().empty()) throw;
+      throw corruption(self().where(), damage.what());
+    }
+  }
+
+  /// Returns the name of an object as it is stored. Throws error{bad_argument}.
+  [[nodiscard]] root_entry::text stored_text(std::string_view name) {
+    root_entry::text text{};
+    if (name.empty() || name.size() > text.size()) {
+      throw error(errc::bad_argument, self().where(),
+                  "the name of an object has from 1 to 40 bytes");
+    }
+    std::copy(name.begin(), name.end(), text.begin());
+    return text;
+  }
+  template <class T>
+  [[nodiscard]] static std::uint64_t fingerprint_of() {
+    return base::hash_bytes(base::stored_name<T>() + "," + std::to_string(sizeof(T)));
+  }
+  /// Returns the object of this name, in a read. Throws corruption.
+  template <class T>
+  [[nodiscard]] found find_object(const root_entry::text& text) {
+    return read([=, this](const_view) {
+      const found old = find(text);
+      if (old.offset != 0 && !holds<T>(running().replica() + old.offset)) refuse_objects();
+      return old;
+    });
+  }
+  template <class T>
+  void require_type(const found& there, std::string_view name) {
+    if (there.fingerprint == fingerprint_of<T>()) return;
+    throw error(errc::root_type_mismatch, self().where(),
+                "the object '" + std::string(name) + "' was created as another type than " +
+                    typeid(T).name() + "; open it as that, or choose another name");
+  }
+
+  [[nodiscard]] static heap_header& header() {
+    return *reinterpret_cast<heap_header*>(running().replica());
+  }
+  /// Throws corruption if the list leads out of the replica, or in a circle.
+  [[nodiscard]] found find(const root_entry::text& name) {
+    std::size_t left = running().bytes() / sizeof(root_entry);
+    for (const root_entry* at = header().roots; at != nullptr; at = at->next) {
+      if (left-- == 0 || !holds<root_entry>(at)) refuse_objects();
+      if (at->name.get() == name) return {running().offset_of(at->object), at->fingerprint};
+    }
+    return {};
+  }
+
+ private:
+  /// Returns true if `at` is in the heap's pages, and aligned.
+  template <class T>
+  [[nodiscard]] static bool holds(const void* at) {
+    return room_at(running(), at) >= sizeof(T) && running().offset_of(at) % alignof(T) == 0;
+  }
+  [[noreturn]] void refuse_objects() {
+    throw corruption(self().where(),
+                     "the list of the objects of its transactions is damaged; restore a backup");
+  }
+};
+
+/// The part of a manager that is the same for all engines. Requires of `Engine`, which derives from
+/// it, in addition to what read_calls requires:
+///   Result run_update<Result>(f), which runs f(transaction&) as an operation of its own
+///   runs_after_return, true if it may run f after its caller has returned (f is then a copy)
+template <class Engine>
+class manager_calls : public read_calls<Engine> {
+  using reads = read_calls<Engine>;
+  using reads::find;
+  using reads::header;
+  using reads::mine;
+  using reads::self;
+  using reads::with_path;
+  using typename reads::found;
+
+ public:
+  using reads::read;
+
   /// Runs f(view) as a transaction. See tx::transaction_manager.
   template <std::invocable<view> F>
   auto update(F&& f) {
@@ -146,66 +260,27 @@ class manager_calls {
       }
     });
   }
-  /// Runs f(const_view) as a transaction. See tx::transaction_manager.
-  template <std::invocable<const_view> F>
-  auto read(F&& f) {
-    using result = std::remove_cvref_t<std::invoke_result_t<F&, const_view>>;
-    static_assert(is_result<result>,
-                  "a transaction answers with a trivially copyable value that is no view");
-    if (transaction* const around = mine(false)) return f(const_view(*around));
-    return with_path([&]() -> result {
-      return self().template run_read<result>([&f](transaction& in) { return f(const_view(in)); });
-    });
-  }
   /// Runs f(T&) on one object as a transaction.
   template <class T, std::invocable<T&> F>
   auto update(root_of<T> named, F&& f) {
     return update(composed<T&>(std::decay_t<F>(std::forward<F>(f)),
                                [named](view in) -> T& { return in[named]; }));
   }
-  /// Runs f(const T&) on one object as a transaction.
-  template <class T, std::invocable<const T&> F>
-  auto read(root_of<T> named, F&& f) {
-    return read([named, f = std::forward<F>(f)](const_view in) mutable { return f(in[named]); });
-  }
-
   /// Returns the object `name`, and creates it as T() if there is none. Durable at return. `name`:
   /// from 1 to 40 bytes. Throws error{root_type_mismatch} if the object has another type,
   /// error{bad_argument} for a name that is too long or empty, out_of_space.
   template <class T>
   [[nodiscard]] root_of<T> root(std::string_view name) {
     static_assert(std::is_trivially_destructible_v<T>);
-    root_entry::text text{};
-    if (name.empty() || name.size() > text.size()) {
-      throw error(errc::bad_argument, self().where(),
-                  "the name of an object has from 1 to 40 bytes");
-    }
-    std::copy(name.begin(), name.end(), text.begin());
-    const std::uint64_t fingerprint =
-        base::hash_bytes(base::stored_name<T>() + "," + std::to_string(sizeof(T)));
-    const found known = read([=, this](const_view) {
-      const found old = find(text);
-      if (old.offset != 0 && !holds<T>(running().replica() + old.offset)) refuse_objects();
-      return old;
-    });
-    const found there = known.offset != 0 ? known : create<T>(text, fingerprint);
-    if (there.fingerprint == fingerprint) return {there.offset};
-    throw error(errc::root_type_mismatch, self().where(),
-                "the object '" + std::string(name) + "' was created as another type than " +
-                    typeid(T).name() + "; open it as that, or choose another name");
+    const root_entry::text text = this->stored_text(name);
+    const found known = this->template find_object<T>(text);
+    const found there =
+        known.offset != 0 ? known : create<T>(text, reads::template fingerprint_of<T>());
+    this->template require_type<T>(there, name);
+    return {there.offset};
   }
 
-  /// The engine as its transactions name it. For verification.
-  [[nodiscard]] const void* identity() { return self().id(); }
-
  private:
-  struct found {
-    std::uint64_t offset = 0;
-    std::uint64_t fingerprint = 0;
-  };
-
-  [[nodiscard]] Engine& self() noexcept { return static_cast<Engine&>(*this); }
-
   /// Returns a function that calls `f` with of(argument), an `Argument`. Its call is const if that
   /// of `f` is: an engine then runs it without a copy.
   template <class Argument, class F, class Of>
@@ -215,42 +290,6 @@ class manager_calls {
     } else {
       return [f = std::move(f), of](auto&& in) mutable { return f(of(in)); };
     }
-  }
-
-  /// Adds the path of the pool to a corruption that an operation finds in its replica.
-  template <class Run>
-  auto with_path(Run&& run) {
-    try {
-      return run();
-    } catch (const corruption& damage) {
-      if (!damage.path().empty()) throw;
-      throw corruption(self().where(), damage.what());
-    }
-  }
-
-  [[nodiscard]] transaction* mine(bool to_write) { return enclosing(self().id(), to_write); }
-
-  [[nodiscard]] static heap_header& header() {
-    return *reinterpret_cast<heap_header*>(running().replica());
-  }
-
-  /// Throws corruption if the list leads out of the replica, or in a circle.
-  [[nodiscard]] found find(const root_entry::text& name) {
-    std::size_t left = running().bytes() / sizeof(root_entry);
-    for (const root_entry* at = header().roots; at != nullptr; at = at->next) {
-      if (left-- == 0 || !holds<root_entry>(at)) refuse_objects();
-      if (at->name.get() == name) return {running().offset_of(at->object), at->fingerprint};
-    }
-    return {};
-  }
-  /// Returns true if `at` is in the heap's pages, and aligned.
-  template <class T>
-  [[nodiscard]] static bool holds(const void* at) {
-    return room_at(running(), at) >= sizeof(T) && running().offset_of(at) % alignof(T) == 0;
-  }
-  [[noreturn]] void refuse_objects() {
-    throw corruption(self().where(),
-                     "the list of the objects of its transactions is damaged; restore a backup");
   }
 
   template <class T>

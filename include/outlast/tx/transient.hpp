@@ -36,6 +36,7 @@ class transient : public detail::manager_calls<transient> {
 
  private:
   friend class detail::manager_calls<transient>;
+  friend class detail::read_calls<transient>;
 
   static constexpr std::align_val_t alignment{4096};
   struct release {

@@ -80,6 +80,19 @@ parsed_header header_in_file(const std::string& path, int fd) {
   });
 }
 
+/// The tables of the pool that is mapped at `base`.
+pool_tables tables_in(const std::byte* base, std::uint64_t bytes, const std::string& path) {
+  const parsed_header header = read_header_of(
+      path, [&](std::vector<std::byte>& first) { std::memcpy(first.data(), base, page_bytes); });
+  const auto read = [&](std::uint64_t offset, void* to, std::size_t size) {
+    if (offset > bytes || size > bytes - offset) {
+      throw error(errc::truncated, path, "the pool ends inside of its tables");
+    }
+    std::memcpy(to, base + offset, size);
+  };
+  return tables_of(header, read, path);
+}
+
 bool is_readable(const reader_page& page, std::uint32_t root) noexcept {
   const std::uint64_t word = page.readable[root / 64].load(std::memory_order_acquire);
   return (word >> root % 64 & 1) != 0;
@@ -246,17 +259,7 @@ void read_only_pool::map_to(std::uint64_t bytes) {
 std::optional<std::uint64_t> find_readable_root(const std::byte* base, std::uint64_t bytes,
                                                 const reader_page& page, const wanted_root& wanted,
                                                 const std::string& path, std::string& why_not) {
-  const parsed_header header = read_header_of(
-      path, [&](std::vector<std::byte>& first) { std::memcpy(first.data(), base, page_bytes); });
-  const pool_tables tables = tables_of(
-      header,
-      [&](std::uint64_t offset, void* to, std::size_t size) {
-        if (offset > bytes || size > bytes - offset) {
-          throw error(errc::truncated, path, "the pool ends inside of its tables");
-        }
-        std::memcpy(to, base + offset, size);
-      },
-      path);
+  const pool_tables tables = tables_in(base, bytes, path);
   for (const table_chunk& chunk : tables.roots) {
     // A chunk beyond the size was added since.
     if (chunk.offset + chunk.count * sizeof(root_entry) > bytes) continue;
@@ -294,6 +297,32 @@ std::optional<std::uint64_t> find_readable_root(const std::byte* base, std::uint
     }
   }
   why_not.clear();
+  return std::nullopt;
+}
+
+std::optional<readable_region> find_readable_region(const std::byte* base, std::uint64_t bytes,
+                                                    std::string_view name, region_kind kind,
+                                                    const std::string& path) {
+  for (const table_chunk& chunk : tables_in(base, bytes, path).regions) {
+    // A chunk beyond the size was added since.
+    if (chunk.offset + chunk.count * sizeof(region_entry) > bytes) continue;
+    const auto* const entries = reinterpret_cast<const region_entry*>(base + chunk.offset);
+    for (std::uint32_t i = 0; i < chunk.count; ++i) {
+      if (entries[i].state.load(std::memory_order_acquire) != entry_live) continue;
+      region_identity found;
+      std::memcpy(static_cast<void*>(&found), &entries[i].identity, sizeof found);
+      if (pool_format::text_of(found.name) != name || !intact(found)) continue;
+      if (found.kind != static_cast<std::uint32_t>(kind)) return std::nullopt;
+      if (found.stride_bytes == 0 || found.bytes > found.stride_bytes || found.offset > bytes ||
+          found.offset % page_bytes != 0 || found.stride_bytes % page_bytes != 0 ||
+          found.replicas > (bytes - found.offset) / found.stride_bytes) {
+        throw corruption(path, "the region '" + std::string(name) + "' at offset " +
+                                   std::to_string(found.offset) +
+                                   " leads out of the pool; restore a backup");
+      }
+      return readable_region{found.offset, found.bytes, found.stride_bytes, found.replicas};
+    }
+  }
   return std::nullopt;
 }
 

@@ -10,6 +10,7 @@
 #include <broken_tx/baselines/cx_ptm.hpp>
 #include <broken_tx/baselines/redo.hpp>
 #include <broken_tx/left_right.hpp>
+#include <broken_tx/outside_transactions.hpp>
 #include <broken_tx/redo_opt.hpp>
 #include <broken_tx/transaction_subject.hpp>
 
@@ -97,6 +98,14 @@ verify::report explore(int defect, scenarios which, std::uint64_t executions,
   return explore(tested, defect, which, executions, seed);
 }
 
+/// Reads are made by readers in other processes.
+template <class Manager>
+verify::report explore_readers(int defect, scenarios which, std::uint64_t executions,
+                               std::uint64_t seed = 1) {
+  broken_tx::accounts_subject<Manager, broken_tx::outside_reads> tested("accounts");
+  return explore(tested, defect, which, executions, seed);
+}
+
 template <>
 verify::report explore<standard_map>(int defect, scenarios which, std::uint64_t executions,
                                      std::uint64_t seed) {
@@ -121,6 +130,8 @@ TEST(unbroken_transactions, are_found_right) {
     EXPECT_FALSE(late.found) << to_text(*late.found);
     const verify::report queueing = explore<cx_ptm>(0, which, 8);
     EXPECT_FALSE(queueing.found) << to_text(*queueing.found);
+    const verify::report read = explore_readers<redo_opt>(0, which, 8);
+    EXPECT_FALSE(read.found) << to_text(*read.found);
     const verify::report unnoted = explore<standard_map>(0, which, 8);
     EXPECT_FALSE(unnoted.found) << to_text(*unnoted.found);
   }
@@ -159,11 +170,15 @@ constexpr int first_of_puc = 52;
 
 constexpr int of_all = 56;
 constexpr int first_of_copies_of_cx = 62;
+constexpr int first_of_readers = 130;
 constexpr int of_redo_opt = 61;
 constexpr int of_a_copy_of_cx = 16;  // left_right and redo wait again behind it
 
 verify::report explore(const mutant& tested, std::uint64_t executions) {
   const auto [defect, which, says, seed, frees_twice] = tested;
+  if (defect >= first_of_readers) {
+    return explore_readers<redo>(defect, which, executions, seed);
+  }
   if (defect == of_redo_opt) return explore<redo_opt>(defect, which, executions, seed);
   if (defect == of_a_copy_of_cx) return explore<cx_ptm>(defect, which, executions, seed);
   if (defect < first_of_redo) return explore<left_right>(defect, which, executions, seed);
@@ -262,7 +277,12 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{62, scenarios::three_threads, "a page that changed is not noted"},
         mutant{63, scenarios::three_threads, "a copy leaves the first operation out"},
         mutant{64, scenarios::three_threads, "what preceded a copy is not written back"},
-        mutant{65, scenarios::incarnations, "what was copied is not written back"}),
+        mutant{65, scenarios::incarnations, "what was copied is not written back"},
+        mutant{130, scenarios::a_reader, "updates do not check for readers elsewhere"},
+        mutant{131, scenarios::a_reader, "a reader elsewhere does not compare the word again"},
+        mutant{132, scenarios::two_threads, "a reader elsewhere returns what can be lost"},
+        mutant{133, scenarios::a_reader, "a reader elsewhere reads what it was refused"},
+        mutant{134, scenarios::a_reader, "a reader elsewhere ends its use before it reads"}),
     number_of);
 
 }  // namespace

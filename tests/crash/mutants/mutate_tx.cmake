@@ -131,6 +131,8 @@ function(outlast_mutate_tx to)
   # 25: updates do not check for readers with a granted replica
   outlast_mutate(25 "read = read || D::load(each.to->helped, std::memory_order_seq_cst) == each.number;"
                     "read = read || (@D@ && D::load(each.to->helped, std::memory_order_seq_cst) == each.number);")
+  # 130: updates do not check for readers in other processes
+  outlast_mutate(130 "use != base::replica_use::none) {" "@D@ && use != base::replica_use::none) {")
   # 28: only the winner's own caller gets its answer
   outlast_mutate(28 "for (const auto& each : state.answers) acknowledge(me, each);"
                     "for (const auto& each : state.answers) {\n if (@D@ || each.to == &me) acknowledge(me, each);\n }")
@@ -156,6 +158,18 @@ function(outlast_mutate_tx to)
   outlast_mutate(26 "    write_line(owned, line, before, flushes_late(lost.log));"
                     "    if (@D@) write_line(owned, line, before, flushes_late(lost.log));")
   outlast_write_header(detail/impl/redo_session.hpp)
+
+  outlast_read_header(reader.hpp)
+  # 131: a reader in another process does not compare the word after its announcement
+  outlast_mutate(131 "if (D::load(word, std::memory_order_seq_cst) != seen.bits()) return std::nullopt;"
+                     "if (@D@ && D::load(word, std::memory_order_seq_cst) != seen.bits()) return std::nullopt;")
+  # 132: it returns data that a crash can lose
+  outlast_mutate(132 "    make_durable(in, seen);" "    if (@D@) make_durable(in, seen);")
+  # 133: it reads although a writer has taken the replica
+  outlast_mutate(133 "        if (hold.begin()) return *now;" "        if (hold.begin() || !@D@) return *now;")
+  # 134: it ends its use before it reads
+  outlast_mutate(134 "    const held now = take(hold);" "    const held now = take(hold);\n    if (!@D@) hold.end();")
+  outlast_write_header(reader.hpp)
 
   outlast_read_header(detail/replica_word.hpp)
   outlast_write_header(detail/replica_word.hpp)
@@ -246,6 +260,12 @@ function(outlast_mutate_tx to)
   string(REPLACE "namespace outlast::verify {" "namespace outlast::broken_tx {\nusing namespace verify;" TEXT "${TEXT}")
   string(REPLACE "tx::" "broken_tx::" TEXT "${TEXT}")
   outlast_write_header(transaction_subject.hpp)
+  set(from ${PROJECT_SOURCE_DIR}/tests/catalogue)
+  outlast_read_header(outside_transactions.hpp)
+  string(REPLACE "<outlast/verify/explorer/transaction_subject.hpp>" "<broken_tx/transaction_subject.hpp>" TEXT "${TEXT}")
+  string(REPLACE "namespace outlast::verify::detail {" "namespace outlast::broken_tx {\nusing namespace verify;" TEXT "${TEXT}")
+  string(REPLACE "tx::" "broken_tx::" TEXT "${TEXT}")
+  outlast_write_header(outside_transactions.hpp)
   set(from ${PROJECT_SOURCE_DIR}/src/tx)
   outlast_read_header(heap.cpp)
   # 118: a block that is used again stays among those that were given back, in one replica

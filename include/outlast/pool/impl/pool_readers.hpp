@@ -44,7 +44,16 @@ void basic_pool<D>::start_readers() {
   auto* const shared = dynamic_cast<pool_detail::reader_file*>(place.get());
   auto gate = std::make_unique<pool_impl::reader_gate<D>>(
       std::move(place), std::chrono::milliseconds(options_.reader_patience_ms));
-  if (!wanted) return gate->refuse();
+  if (!wanted) {
+    gate->refuse();
+    // Without a gate no transaction manager of this process would leave them alone.
+    if (gate->await_all_replicas()) return;
+    throw error(errc::refused, path_,
+                "a reader in another process has read a replica of transactions for longer than " +
+                    std::to_string(options_.reader_patience_ms) +
+                    " ms (pool_options::reader_patience_ms); end that process, or open the pool "
+                    "with pool_options::max_readers");
+  }
   if (shared != nullptr) shared->describe(file_->descriptor());
   page.domain_kind.store(static_cast<std::uint64_t>(instructions_), std::memory_order_relaxed);
   page.space_bytes.store(space_bytes_, std::memory_order_relaxed);

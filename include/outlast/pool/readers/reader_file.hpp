@@ -5,6 +5,7 @@
 #include <outlast/pool/file/mapped_file.hpp>
 #include <outlast/pool/format.hpp>
 #include <outlast/pool/readers/reader_page.hpp>
+#include <outlast/pool/region.hpp>
 
 #include <array>
 #include <atomic>
@@ -130,6 +131,22 @@ struct wanted_root {
 [[nodiscard]] std::optional<std::uint64_t> find_readable_root(
     const std::byte* base, std::uint64_t bytes, const reader_page& page, const wanted_root& wanted,
     const std::string& path, std::string& why_not);
+
+/// The place of a region in a pool.
+struct readable_region {
+  std::uint64_t offset;
+  std::uint64_t bytes;         ///< of one replica
+  std::uint64_t stride_bytes;  ///< between replicas
+  std::uint32_t replicas;
+};
+
+/// Returns the region of this name and kind, or nothing. `bytes`: of the pool at `base`, mapped.
+/// Throws corruption if it is not in these.
+[[nodiscard]] std::optional<readable_region> find_readable_region(const std::byte* base,
+                                                                  std::uint64_t bytes,
+                                                                  std::string_view name,
+                                                                  region_kind kind,
+                                                                  const std::string& path);
 
 /// Throws error{refused} if the writer's instructions are others than those of the reader's type.
 void require_domain_of_writer(domain::kind writer, domain::kind own, const std::string& path);

@@ -34,7 +34,10 @@ class reader_gate final : public base::outside_readers {
 
   /// Begins an opening: readers wait until open(), and no operation from before is left.
   reader_gate(std::unique_ptr<pool_detail::reader_place> place, duration patience)
-      : place_(std::move(place)), patience_(patience), seen_(place_->slots()) {
+      : place_(std::move(place)),
+        patience_(patience),
+        seen_(place_->slots()),
+        replicas_seen_(place_->slots()) {
     pool_detail::reader_page& shared = page();
     move_to(pool_detail::reader_phase::opening);
     for (auto& word : shared.readable) word.store(0, relaxed);
@@ -97,6 +100,30 @@ class reader_gate final : public base::outside_readers {
 
   void expel() override { (void)wait_for_all(true); }
 
+  [[nodiscard]] base::replica_use use_of_replica(std::uint64_t offset) override {
+    auto use = base::replica_use::none;
+    for (std::uint32_t number = 0, end = used_slots(); number < end; ++number) {
+      const std::uint64_t word = replica_in(number);
+      if (pool_detail::replica_offset_of(word) == offset) use = std::max(use, use_by(number, word));
+    }
+    return use;
+  }
+  [[nodiscard]] bool await_replica(std::uint64_t offset) override {
+    return await_replicas([&] { return use_of_replica(offset) == base::replica_use::none; });
+  }
+  /// Waits until no reader reads any replica, and none will in this phase, up to the patience.
+  /// Returns false if one still does. Requires: no reader can begin an operation.
+  [[nodiscard]] bool await_all_replicas() {
+    return await_replicas([&] {
+      auto use = base::replica_use::none;
+      for (std::uint32_t number = 0, end = used_slots(); number < end; ++number) {
+        const std::uint64_t word = replica_in(number);
+        if (word != 0) use = std::max(use, use_by(number, word));
+      }
+      return use == base::replica_use::none;
+    });
+  }
+
  private:
   static constexpr auto relaxed = std::memory_order_relaxed;
   /// A reader in an operation of usual length is not looked at.
@@ -121,6 +148,54 @@ class reader_gate final : public base::outside_readers {
   [[nodiscard]] std::uint32_t used_slots() const {
     const std::uint64_t used = D::load(page().used_slots, std::memory_order_seq_cst);
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(used, place_->slots()));
+  }
+
+  /// (4) seq_cst; synchronizes-with the announcement of a replica, and with its withdrawal.
+  [[nodiscard]] std::uint64_t replica_in(std::uint32_t number) const {
+    return D::load(pool_detail::slot_of(page(), number).replica, std::memory_order_seq_cst);
+  }
+  bool replace_replica(std::uint32_t number, std::uint64_t word, std::uint64_t by) {
+    return D::compare_exchange(pool_detail::slot_of(page(), number).replica, word, by,
+                               std::memory_order_seq_cst, domain::site::none());
+  }
+
+  /// Returns the use of the replica that the slot names. Refuses one that is only announced, and
+  /// clears the slot of a dead reader.
+  [[nodiscard]] base::replica_use use_by(std::uint32_t number, std::uint64_t word) {
+    using pool_detail::replica_state;
+    const replica_state state = pool_detail::replica_state_of(word);
+    if (state == replica_state::refused) return base::replica_use::none;
+    if (state == replica_state::announced) {
+      // (5) Either this fails, or the reader's exchange to `read` does.
+      const bool refused =
+          replace_replica(number, word, pool_detail::in_state(word, replica_state::refused));
+      return refused ? base::replica_use::none : base::replica_use::read;
+    }
+    const std::unique_lock alone(settling_, std::try_to_lock);
+    if (!alone.owns_lock()) return base::replica_use::read;
+    sighting& seen = replicas_seen_[number];
+    const clock::time_point now = clock::now();
+    if (seen.word != word) seen = {word, now, now + first_look};
+    if (now < seen.next_look) return base::replica_use::read;
+    seen.next_look = now + first_look;
+    if (place_->is_held(number)) return base::replica_use::read_long;
+    return clear_dead_replica(number, word) ? base::replica_use::none : base::replica_use::read;
+  }
+  bool clear_dead_replica(std::uint32_t number, std::uint64_t word) {
+    if (!place_->take(number)) return false;
+    const bool cleared = replace_replica(number, word, 0);
+    place_->give_back(number);
+    return cleared;
+  }
+  template <class AreFree>
+  [[nodiscard]] bool await_replicas(AreFree&& are_free) {
+    const clock::time_point deadline = clock::now() + patience_;
+    domain::backoff<D> waiting;
+    while (!are_free()) {
+      if (clock::now() >= deadline) return false;
+      waiting.wait();
+    }
+    return true;
   }
 
   void move_to(pool_detail::reader_phase phase) {
@@ -198,7 +273,8 @@ class reader_gate final : public base::outside_readers {
   std::unique_ptr<pool_detail::reader_place> place_;
   duration patience_;
   domain::spin_lock<D> settling_;
-  std::vector<sighting> seen_;  // guarded by settling_
+  std::vector<sighting> seen_;           // guarded by settling_
+  std::vector<sighting> replicas_seen_;  // guarded by settling_
 };
 
 }  // namespace outlast::pool_impl

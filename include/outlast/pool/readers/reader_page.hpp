@@ -48,12 +48,38 @@ inline constexpr unsigned reader_epoch_shift = 16;
   return epoch << reader_epoch_shift | (std::uint64_t{number} << 1 & 0xfffe) | reader_active;
 }
 
+// The word of a slot for transactions: 0, or the offset in the pool of the replica that the reader
+// reads, which is the beginning of a page, a number by which two operations differ, and a state.
+enum class replica_state : unsigned {
+  announced = 1,  ///< the reader compares the durable word, and has read nothing
+  read = 2,       ///< until the reader withdraws it, or dies
+  refused = 3,    ///< by a writer that has taken the announced replica
+};
+inline constexpr std::uint64_t replica_state_bits = 3;
+inline constexpr std::uint64_t replica_number_bits = pool_format::page_bytes - 4;
+
+[[nodiscard]] constexpr std::uint64_t replica_offset_of(std::uint64_t word) noexcept {
+  return word & ~std::uint64_t{pool_format::page_bytes - 1};
+}
+[[nodiscard]] constexpr replica_state replica_state_of(std::uint64_t word) noexcept {
+  return static_cast<replica_state>(word & replica_state_bits);
+}
+[[nodiscard]] constexpr std::uint64_t in_state(std::uint64_t word, replica_state state) noexcept {
+  return (word & ~replica_state_bits) | static_cast<std::uint64_t>(state);
+}
+[[nodiscard]] constexpr std::uint64_t replica_announcement(std::uint64_t offset,
+                                                           std::uint64_t number) noexcept {
+  return in_state(offset | (number << 2 & replica_number_bits), replica_state::announced);
+}
+
 /// The slot of one thread of a reader. Its process holds a lock on the first byte.
 struct alignas(pool_format::line_bytes) reader_slot {
   std::atomic<std::uint64_t> word;
-  std::uint64_t reserved[7];
+  std::atomic<std::uint64_t> replica;
+  std::uint64_t reserved[6];
 };
-static_assert(sizeof(reader_slot) == pool_format::line_bytes);
+static_assert(sizeof(reader_slot) == pool_format::line_bytes &&
+              offsetof(reader_slot, replica) == 8);
 
 /// The beginning of the pages; the slots follow.
 struct reader_page {

@@ -126,6 +126,7 @@ class cx_ptm : public detail::manager_calls<cx_ptm<D>> {
 
  private:
   friend class detail::manager_calls<cx_ptm<D>>;
+  friend class detail::read_calls<cx_ptm<D>>;
 
   template <class Result, class F>
   Result run_update(F&& f) {

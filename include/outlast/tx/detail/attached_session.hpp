@@ -3,6 +3,7 @@
 
 #include <outlast/pool/pool.hpp>
 #include <outlast/root/attached.hpp>
+#include <outlast/tx/detail/record.hpp>
 #include <outlast/tx/detail/replica_session.hpp>
 #include <outlast/tx/options.hpp>
 
@@ -23,8 +24,9 @@ class attached_session : public roots::attached<Session> {
   template <class... Arguments>
   attached_session(basic_pool<D>& pool, std::string_view name, const options& wanted,
                    bool is_relocatable, Arguments... arguments)
-      : roots::attached<Session>(pool, name, {"transactions", 0x74786d67'0001, is_relocatable},
-                                 std::string(name), arguments..., wanted) {
+      : roots::attached<Session>(
+            pool, name, {std::string(manager_root_name), manager_fingerprint, is_relocatable},
+            std::string(name), arguments..., wanted) {
     (*this)->require_made_as(wanted);
   }
 

@@ -35,6 +35,10 @@ enum class engine_kind : std::uint32_t {
   return "unknown";
 }
 
+// The identity of a manager's root.
+inline constexpr std::string_view manager_root_name = "transactions";
+inline constexpr std::uint64_t manager_fingerprint = 0x74786d67'0001;
+
 /// The object of a manager's root. On media: docs/formats/tx.md. The first line never changes once
 /// the root is published. The second one belongs to the engine.
 struct alignas(base::cache_line_size) manager_record {

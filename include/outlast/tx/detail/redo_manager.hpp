@@ -29,6 +29,8 @@ class redo_manager : public manager_calls<Engine> {
   using pool_type = basic_pool<D>;
   using domain_type = D;
 
+  /// The engine that the record of the manager names.
+  static constexpr engine_kind engine = kind;
   /// Rule R1 of manager.hpp applies: operations are copied, and other threads run them.
   static constexpr bool runs_after_return = true;
 
@@ -89,6 +91,7 @@ class redo_manager : public manager_calls<Engine> {
 
  private:
   friend class manager_calls<Engine>;
+  friend class read_calls<Engine>;
 
   template <class Result, class F>
   Result run_update(F&& f) {

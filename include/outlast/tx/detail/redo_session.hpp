@@ -12,6 +12,7 @@
 #pragma once
 
 #include <outlast/base/error.hpp>
+#include <outlast/base/outside_readers.hpp>
 #include <outlast/domain/backoff.hpp>
 #include <outlast/domain/hardware_access.hpp>
 #include <outlast/domain/persist.hpp>
@@ -421,7 +422,10 @@ class redo_session final : public replica_session<D> {
            it.number.load(std::memory_order_relaxed) + close_commits >= now.number();
   }
 
-  [[nodiscard]] bool try_to_take(replica_lock& owned, unsigned i) {
+  [[nodiscard]] bool take_one_of(replica_lock& owned, unsigned round, unsigned count,
+                                 base::replica_use& outside);
+  /// `outside`: raised to the use of the replica by readers in other processes.
+  [[nodiscard]] bool try_to_take(replica_lock& owned, unsigned i, base::replica_use& outside) {
     replica_type& it = replicas_[i];
     if (it.owner.load(std::memory_order_relaxed) != 0 || word_.now().replica() == i) return false;
     if (!this->use_replica(i)) return false;
@@ -432,8 +436,18 @@ class redo_session final : public replica_session<D> {
     // (P5) persisted-before any store to the replica: the word that names another one. I2.
     if (!word_.may_overwrite(i, now)) return false;
     if (is_read(i)) return false;
+    if (const base::replica_use use = use_outside(i); use != base::replica_use::none) {
+      outside = std::max(outside, use);
+      return false;
+    }
     owned.take_over(mine);
     return true;
+  }
+  /// The use of replica `i` by readers in other processes, in addition to is_read().
+  [[nodiscard]] base::replica_use use_outside(unsigned i) {
+    base::outside_readers* const readers = is_logged ? nullptr : this->pool().outside_readers();
+    if (readers == nullptr) return base::replica_use::none;
+    return readers->use_of_replica(this->offset_of_replica(i));
   }
   /// Returns true if a thread reads replica `i`. Requires: the word names another one, durably.
   [[nodiscard]] bool is_read(unsigned i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/base/error.hpp>
+#include <outlast/base/outside_readers.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/region.hpp>
@@ -105,6 +106,7 @@ class replica_region {
   }
 
   [[nodiscard]] const std::string& pool_path() const noexcept { return in_.pool().path(); }
+  [[nodiscard]] std::uintptr_t pool_base() const noexcept { return in_.pool().base(); }
 
  private:
   void create(engine_kind engine, unsigned replicas, const options& wanted,
@@ -185,6 +187,7 @@ class replica_region {
     }
     for (unsigned i = 0; i < replicas; ++i) {
       std::byte* const at = region_->replica(i);
+      await_readers_of(at);
       in_.pool().commit_region(region_name_, i, 0, sizeof(heap_header));
       write_set written;
       transaction formatting(this, at, bytes(), written, writer_of<D>(), nullptr);
@@ -195,6 +198,17 @@ class replica_region {
       });
     }
     domain::fence<D>();
+  }
+
+  /// Readers in other processes may still read a replica of an earlier manager of this name.
+  void await_readers_of(const std::byte* replica) const {
+    base::outside_readers* const readers = in_.pool().outside_readers();
+    const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(replica) - pool_base();
+    if (readers == nullptr || readers->await_replica(offset)) return;
+    throw error(errc::refused, pool_path(),
+                "a reader in another process reads the dropped transactions '" + name_ +
+                    "' for longer than pool_options::reader_patience_ms; end that process, or "
+                    "choose another name");
   }
 
   void open(engine_kind engine) {

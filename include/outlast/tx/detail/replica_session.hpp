@@ -94,6 +94,11 @@ class replica_session : public roots::root_session<D> {
 
  protected:
   [[nodiscard]] std::atomic<std::uint64_t>& state() const noexcept { return region_.state(); }
+  /// The offset of replica `i` in the pool. Requires: the replicas are in the pool.
+  [[nodiscard]] std::uint64_t offset_of_replica(unsigned i) const noexcept {
+    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(replica(i)) -
+                                      region_.pool_base());
+  }
   [[nodiscard]] bool is_fresh() const noexcept { return this->root().state == root_state::fresh; }
   [[nodiscard]] std::size_t page_bytes() const noexcept { return region_.page_bytes(); }
   [[nodiscard]] const std::string& pool_path() const noexcept { return region_.pool_path(); }

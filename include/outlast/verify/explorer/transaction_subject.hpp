@@ -40,8 +40,29 @@ struct stored_accounts {
 /// Thrown by a move whose first balance is too low, after it has made half of its writes.
 struct not_enough {};
 
-/// A manager in a pool, opened.
+/// Reads by the manager itself. Classes that read in another way have the same members.
 template <class Manager>
+class own_reads {
+ public:
+  using pool_type = typename Manager::pool_type;
+
+  static constexpr tx::options space = small_replicas;
+  [[nodiscard]] static std::unique_ptr<pool_type> open(std::span<std::byte> memory, bool fresh) {
+    return open_pool<pool_type>(memory, fresh);
+  }
+  own_reads(pool_type& /*pool*/, Manager& manager) : manager_(manager) {}
+
+  template <class T, class F>
+  auto read(tx::root<T> named, F&& f) {
+    return manager_.read(named, f);
+  }
+
+ private:
+  Manager& manager_;
+};
+
+/// A manager in a pool, opened.
+template <class Manager, template <class> class Reads>
 class accounts_world final : public world {
   using D = domain::simulated;
   using pool_type = typename Manager::pool_type;
@@ -49,8 +70,9 @@ class accounts_world final : public world {
 
  public:
   accounts_world(std::span<std::byte> memory, bool fresh)
-      : pool_(open_pool<pool_type>(memory, fresh)),
-        manager_(std::make_unique<Manager>(*pool_, "subject", small_replicas)),
+      : pool_(Reads<Manager>::open(memory, fresh)),
+        manager_(std::make_unique<Manager>(*pool_, "subject", Reads<Manager>::space)),
+        reads_(std::in_place, *pool_, *manager_),
         all_(manager_->template root<accounts>("accounts")),
         replicas_(*static_cast<const tx::detail::replica_session<D>*>(manager_->identity())) {}
 
@@ -81,6 +103,7 @@ class accounts_world final : public world {
   }
 
   void close() override {
+    reads_.reset();
     manager_.reset();
     pool_->close();
   }
@@ -113,7 +136,7 @@ class accounts_world final : public world {
   }
 
   outcome read(const call& what) {
-    const auto [first, second] = manager_->read(all_, [=](const accounts& a) {
+    const auto [first, second] = reads_->read(all_, [=](const accounts& a) {
       const std::uint64_t one = a.of.at(meaning::first(what)).balance;
       D::schedule_point(&a.of.at(meaning::second(what)));
       return std::array<std::uint64_t, 2>{one, a.of.at(meaning::second(what)).balance};
@@ -123,12 +146,13 @@ class accounts_world final : public world {
 
   std::unique_ptr<pool_type> pool_;
   std::unique_ptr<Manager> manager_;
+  std::optional<Reads<Manager>> reads_;
   tx::root<accounts> all_;
   replicas_at_risk replicas_;
 };
 
-/// A `Manager` with the checker of transactions.
-template <class Manager>
+/// A `Manager` with the checker of transactions. `Reads` makes its reads.
+template <class Manager, template <class> class Reads = own_reads>
 class accounts_subject final : public subject {
  public:
   explicit accounts_subject(std::string name) : name_(std::move(name)) {}
@@ -141,10 +165,10 @@ class accounts_subject final : public subject {
     return holds_pool(memory);
   }
   void format(std::span<std::byte> memory) override {
-    static_cast<void>(open_pool<typename Manager::pool_type>(memory, true));
+    static_cast<void>(Reads<Manager>::open(memory, true));
   }
   [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
-    return std::make_unique<accounts_world<Manager>>(memory, fresh);
+    return std::make_unique<accounts_world<Manager, Reads>>(memory, fresh);
   }
 
  private:

@@ -37,17 +37,26 @@ void redo_session<D>::leave_it_to_leader(const participant& me, const request& m
 template <domain::persistence_domain D>
 bool redo_session<D>::take_some(replica_lock& owned, unsigned round) {
   const bool two = steps_.two_first && round < backoff_rounds;
-  const unsigned count = two ? 2 : this->replicas();
+  auto outside = base::replica_use::none;
+  if (take_one_of(owned, round, two ? 2 : this->replicas(), outside)) return true;
+  // A reader in another process may hold one of the two for hours.
+  return two && outside == base::replica_use::read_long &&
+         take_one_of(owned, backoff_rounds, this->replicas(), outside);
+}
+
+template <domain::persistence_domain D>
+bool redo_session<D>::take_one_of(replica_lock& owned, unsigned round, unsigned count,
+                                  base::replica_use& outside) {
   const redo_word now = word_.now();
   unsigned refused = now.replica();
   for (unsigned left = 2; left > 0; --left) {
     const unsigned best = freshest_free(replicas_, count, now.replica(), refused);
     const bool may_take = round >= rounds_for_close || is_close(best, now);
-    if (may_take && try_to_take(owned, best)) return true;
+    if (may_take && try_to_take(owned, best, outside)) return true;
     refused = best;
   }
   for (unsigned i = 0; i < count && round >= rounds_for_close; ++i) {
-    if (try_to_take(owned, i)) return true;
+    if (try_to_take(owned, i, outside)) return true;
   }
   return false;
 }

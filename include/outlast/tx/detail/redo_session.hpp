@@ -445,9 +445,12 @@ class redo_session final : public replica_session<D> {
   }
   /// The use of replica `i` by readers in other processes, in addition to is_read().
   [[nodiscard]] base::replica_use use_outside(unsigned i) {
-    base::outside_readers* const readers = is_logged ? nullptr : this->pool().outside_readers();
-    if (readers == nullptr) return base::replica_use::none;
-    return readers->use_of_replica(this->offset_of_replica(i));
+    if constexpr (!is_logged) {  // pools with a log have no such readers
+      if (base::outside_readers* const readers = this->pool().outside_readers()) {
+        return readers->use_of_replica(this->offset_of_replica(i));
+      }
+    }
+    return base::replica_use::none;
   }
   /// Returns true if a thread reads replica `i`. Requires: the word names another one, durably.
   [[nodiscard]] bool is_read(unsigned i) {

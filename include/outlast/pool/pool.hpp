@@ -119,7 +119,8 @@ class basic_pool {
   /// does not match the pool causes bad_argument, with both values in the message. After an error
   /// the pool is unchanged, with two exceptions. Stores of a killed process may have been written
   /// back to the device. After no_space for `size_bytes`, a pool that was not closed may be in the
-  /// state that another kill leaves.
+  /// state that another kill leaves. Throws out_of_space, with the same effect, if `size_bytes`
+  /// needs more addresses than the process can have.
   [[nodiscard]] static basic_pool open(const std::string& path, const pool_options& options = {});
 
   /// Opens the pool if the file exists; otherwise creates it. Several threads and processes may

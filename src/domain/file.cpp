@@ -233,6 +233,13 @@ void file::pool_opened(const void* base, std::size_t size, const std::string& pa
   file_pools.value.push_back({reinterpret_cast<std::uintptr_t>(base), size, path});
 }
 
+void file::pool_extended(const void* base, std::size_t size) noexcept {
+  const std::lock_guard lock(pools_mutex());
+  for (file_pool& pool : file_pools.value) {
+    if (pool.base == reinterpret_cast<std::uintptr_t>(base)) pool.size = size;
+  }
+}
+
 void file::pool_closed(const void* base) noexcept {
   const std::lock_guard lock(pools_mutex());
   std::erase_if(file_pools.value, [base](const file_pool& pool) {

@@ -78,10 +78,13 @@ class commit_queue {
   }
   /// Returns false in the child of a fork, where the memory does not exist.
   [[nodiscard]] bool holds(std::uintptr_t address) const noexcept {
-    return address >= base_ && address - base_ < size_ && process_ == ::getpid();
+    return address >= base_ && address - base_ < size() && process_ == ::getpid();
   }
   /// Returns the end of its addresses.
-  [[nodiscard]] std::uintptr_t end() const noexcept { return base_ + size_; }
+  [[nodiscard]] std::uintptr_t end() const noexcept { return base_ + size(); }
+  /// Called before any of the new addresses is used. The thread that uses one has received it from
+  /// the thread that calls this, and therefore sees the new size.
+  void extend(std::size_t size) noexcept { size_.store(size, std::memory_order_relaxed); }
   [[nodiscard]] bool poisoned() {
     const std::lock_guard lock(mutex_);
     return error_number_ != 0;
@@ -147,6 +150,8 @@ class commit_queue {
     caller* callers;
     int refused = 0;  ///< written by the leader
   };
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
 
   /// With the mutex.
   void add(std::span<const line_range> lines) {
@@ -349,7 +354,7 @@ class commit_queue {
   }
 
   std::uintptr_t base_;
-  std::size_t size_;
+  std::atomic<std::size_t> size_;
   std::string path_;
   line_log& log_;
   pid_t process_;
@@ -513,6 +518,13 @@ void logged_file::pool_opened(const void* base, std::size_t size, const std::str
   auto queue = std::make_shared<commit_queue>(base, size, path, log);
   const std::lock_guard lock(queues_mutex());
   queues.value.push_back(std::move(queue));
+}
+
+void logged_file::pool_extended(const void* base, std::size_t size) noexcept {
+  const std::lock_guard lock(queues_mutex());
+  for (const auto& queue : queues.value) {
+    if (queue->is_at(base)) queue->extend(size);
+  }
 }
 
 void logged_file::pool_closed(const void* base) noexcept {

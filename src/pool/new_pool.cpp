@@ -2,6 +2,7 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/pool/detail/opening.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -48,8 +49,9 @@ void choose_zones(pool_sizes& sizes, const pool_options& options, const std::str
 }  // namespace
 
 std::uint64_t space_bytes_for(std::uint64_t least, std::uint64_t limit) noexcept {
-  constexpr std::uint64_t least_space_bytes = std::uint64_t{1} << 30;
-  return std::max(limit == 0 ? std::max(usual_space_bytes, 4 * least) : least_space_bytes, least);
+  const std::uint64_t usual = test_hooks().space_bytes.value_or(usual_space_bytes);
+  const std::uint64_t least_space_bytes = std::min(usual, std::uint64_t{1} << 30);
+  return std::max(limit == 0 ? std::max(usual, 4 * least) : least_space_bytes, least);
 }
 
 pool_sizes sizes_for(const pool_options& options, const std::string& path) {

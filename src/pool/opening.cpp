@@ -6,6 +6,7 @@
 #include <outlast/domain/native.hpp>
 #include <outlast/pool/detail/opening.hpp>
 #include <outlast/pool/detail/upgrade.hpp>
+#include <outlast/pool/file/address_range.hpp>
 #include <outlast/pool/file/file_identity.hpp>
 #include <outlast/pool/file/machine.hpp>
 #include <outlast/pool/pages/page_line.hpp>
@@ -57,10 +58,14 @@ void require_aligned(std::uintptr_t address, std::uint64_t device_alignment,
       "base_address must be a multiple of " + std::to_string(unit >> 20) + " MiB below 2^47");
 }
 
-/// Returns the bases that stored pointers may be relative to. The bases of roots that cannot be
-/// moved come first.
-std::vector<std::uintptr_t> recorded_bases(const mapped_file& file, const parsed_header& header,
-                                           const pool_tables& tables) {
+/// The bases that stored pointers may be relative to.
+struct all_bases {
+  std::vector<std::uintptr_t> all;  ///< those of roots that cannot be moved come first
+  bool has_fixed_roots;             ///< roots that cannot be moved
+};
+
+all_bases recorded_bases(const mapped_file& file, const parsed_header& header,
+                         const pool_tables& tables) {
   std::vector<std::uintptr_t> fixed_ones;
   std::vector<std::uintptr_t> others;
   if (header.state.base_address != 0) others.push_back(header.state.base_address);
@@ -77,8 +82,9 @@ std::vector<std::uintptr_t> recorded_bases(const mapped_file& file, const parsed
       }
     }
   }
+  const bool has_fixed_roots = !fixed_ones.empty();
   fixed_ones.insert(fixed_ones.end(), others.begin(), others.end());
-  return fixed_ones;
+  return {std::move(fixed_ones), has_fixed_roots};
 }
 
 /// A range to which a pool is relocated must not overlap one to which old pointers refer.
@@ -92,6 +98,7 @@ bool usable_beside(std::uintptr_t address, const std::vector<std::uintptr_t>& re
 /// Address space for one opening of a pool.
 struct wanted_space {
   std::uint64_t least;     ///< what the pool needs
+  std::uint64_t ample;     ///< with less than this, another address is better than the present one
   std::uint64_t bytes;     ///< what it may grow into
   std::uint64_t distance;  ///< of the shadow copies; 0: none
 
@@ -109,11 +116,35 @@ std::uint64_t permitted_space() noexcept {
 
 }  // namespace
 
-std::string remedy_for_full_space(std::uint64_t reserved_bytes) {
-  const std::string reserved =
-      "this opening has reserved " + std::to_string(reserved_bytes) + " bytes of address space";
-  const std::string limit = base::sentence_of_address_limit();
-  return limit.empty() ? "close the pool and open it again: " + reserved : reserved + limit;
+std::string remedy_for_blocked_space(const std::byte* base, std::uint64_t used_bytes,
+                                     std::uint64_t reserved_bytes, std::uint64_t needed_bytes) {
+  const std::uint64_t more = needed_bytes - std::min(needed_bytes, reserved_bytes);
+  const range_obstacle obstacle = obstacle_after(base + reserved_bytes, more);
+  const std::string why = ": the pool has reserved " + std::to_string(reserved_bytes) +
+                          " bytes of address space and needs " + std::to_string(needed_bytes) +
+                          ", and " + obstacle.clause();
+  if (obstacle.what == range_obstacle::kind::limit) return "raise this limit" + why;
+  // A later opening stays at the present address if that has room for twice the pool.
+  const bool asks = 2 * used_bytes <= reserved_bytes;
+  return "close the pool and open it again" +
+         (asks ? " with a pool_options::size_bytes of " + std::to_string(needed_bytes)
+               : std::string()) +
+         ", which maps it where more addresses are free" + why;
+}
+
+std::string remedy_for_full_space(std::uint64_t max_bytes, std::uint64_t shadow_distance) {
+  const std::string maximum = std::to_string(max_bytes) + " bytes";
+  if (shadow_distance != 0) {
+    return "copy the data to a pool of more capacity_bytes: this one was created with room for "
+           "shadow copies after " +
+           maximum;
+  }
+  if (max_bytes >= largest_capacity_bytes) {
+    return "copy a part of the data to another pool: a pool has at most " + maximum;
+  }
+  return "attach all roots, close the pool and open it again: it has roots with pointers to an "
+         "address of an earlier opening, which is " +
+         maximum + " away, and such ranges must not overlap";
 }
 
 namespace {
@@ -122,14 +153,14 @@ wanted_space space_for(const mapped_file& file, const parsed_header& header,
                        const pool_tables& tables, const pool_options& options) {
   if (!header.grows()) {
     const std::uint64_t capacity = header.fixed.capacity_bytes;
-    return {capacity, capacity, header.fixed.shadow_distance_in_memory};
+    return {capacity, capacity, capacity, header.fixed.shadow_distance_in_memory};
   }
   if (const std::uint64_t distance = header.fixed.shadow_distance_in_memory) {
-    return {distance, distance, distance};
+    return {distance, distance, distance, distance};
   }
   if (file.is_device()) {
     const std::uint64_t whole = file.length() / file.alignment() * file.alignment();
-    return {whole, whole, 0};
+    return {whole, whole, whole, 0};
   }
   const std::uint64_t present = header.file_bytes();
   const std::uint64_t limit =
@@ -138,7 +169,14 @@ wanted_space space_for(const mapped_file& file, const parsed_header& header,
       std::max({present, base::round_up(options.size_bytes, page_bytes), limit}), base_alignment);
   const std::uint64_t bytes = std::min(
       {space_bytes_for(least, limit), largest_capacity_bytes, std::max(least, permitted_space())});
-  return {base::round_up(present, base_alignment), bytes, 0};
+  const std::uint64_t asked = size_to_grow_to(options, header.state.size_bytes, false);
+  return {base::round_up(present, base_alignment), std::min(std::max(2 * present, asked), bytes),
+          bytes, 0};
+}
+
+/// Returns whether the range of the pool can be extended while it is open.
+bool can_extend(const mapped_file& file, const parsed_header& header) {
+  return header.grows() && header.fixed.shadow_distance_in_memory == 0 && !file.is_device();
 }
 
 /// Reduces the space so that it does not reach a base to which old pointers refer, and that these
@@ -176,11 +214,10 @@ void reserve_for_move(mapped_file& file, std::uintptr_t address, wanted_space& s
   if (!reserve_at(file, address, recorded, space)) throw_taken(file.path(), address);
 }
 
-/// Reserves address space for an opening. Returns the bytes that the pool can fill.
-std::uint64_t reserve_for_open(mapped_file& file, const parsed_header& header,
-                               const pool_tables& tables, const pool_options& options) {
-  const std::vector<std::uintptr_t> recorded = recorded_bases(file, header, tables);
-  const wanted_space wanted = space_for(file, header, tables, options);
+/// Reserves address space for an opening. Returns its length.
+std::uint64_t reserve_space(mapped_file& file, const parsed_header& header, const all_bases& bases,
+                            const wanted_space& wanted, const pool_options& options) {
+  const std::vector<std::uintptr_t>& recorded = bases.all;
   wanted_space space = wanted;
   if (options.base_address != 0) {
     reserve_for_move(file, options.base_address, space, recorded);
@@ -193,8 +230,10 @@ std::uint64_t reserve_for_open(mapped_file& file, const parsed_header& header,
       return space.bytes;
     }
   }
-  // The old address may have less room than the pool could use, and is better than another one.
-  for (space = wanted; space.bytes / 2 > space.least && header.state.base_address != 0;) {
+  // The old address may have less room than the pool could use. If it is ample, or if a root cannot
+  // be moved, the old address is better than another one.
+  const std::uint64_t enough = bases.has_fixed_roots ? wanted.least + 1 : wanted.ample;
+  for (space = wanted; space.bytes / 2 >= enough && header.state.base_address != 0;) {
     space.bytes /= 2;
     if (header.state.base_address % file.alignment() == 0 &&
         reserve_at(file, header.state.base_address, recorded, space)) {
@@ -223,6 +262,19 @@ std::uint64_t reserve_for_open(mapped_file& file, const parsed_header& header,
       if (space.bytes == space.least || space.distance != 0) throw;
     }
   }
+}
+
+/// Reserves address space for an opening. A pool that grows can extend it up to the maximum, or up
+/// to a base to which old pointers refer. The pool records no further bases while it is open.
+pool_space reserve_for_open(mapped_file& file, const parsed_header& header,
+                            const pool_tables& tables, const pool_options& options) {
+  const all_bases bases = recorded_bases(file, header, tables);
+  const wanted_space wanted = space_for(file, header, tables, options);
+  const std::uint64_t bytes = reserve_space(file, header, bases, wanted, options);
+  if (!can_extend(file, header)) return {bytes, bytes};
+  const wanted_space all{wanted.least, wanted.ample, largest_capacity_bytes, 0};
+  const auto address = reinterpret_cast<std::uintptr_t>(file.base());
+  return {bytes, std::max(bytes, space_between(address, bases.all, all))};
 }
 
 void require_whole(const mapped_file& file, const parsed_header& header) {
@@ -457,7 +509,7 @@ opened_pool create_pool_file(const std::string& path, const pool_options& option
   result.tables = tables_in(result.file, result.header);
   pool_options choose = options;
   choose.base_address = 0;
-  result.space_bytes = reserve_for_open(result.file, result.header, result.tables, choose);
+  result.space = reserve_for_open(result.file, result.header, result.tables, choose);
   result.file.prepare_space(bytes);
   result.file.map(bytes, logged);
   if (logged) create_log(result, options);
@@ -490,7 +542,7 @@ opened_pool open_pool_file(const std::string& path, const pool_options& options,
   require_whole(file, header);
   if (copied) header.state.mark = mark_dirty;
   opened_pool result{std::move(file), header, torn || copied, std::move(tables)};
-  result.space_bytes = reserve_for_open(result.file, header, result.tables, options);
+  result.space = reserve_for_open(result.file, header, result.tables, options);
   result.file.prepare_space(header.file_bytes());
   result.file.map(header.file_bytes(), logged);
   if (logged) {
@@ -583,6 +635,11 @@ domain_registration::domain_registration(bool native, domain::kind instructions,
   if (logged_) domain::logged_file::pool_opened(base, bytes, path, *log);
   if (native_) domain::native::pool_opened(kind_);
   if (kind_ == domain::kind::file) domain::file::pool_opened(base, bytes, path);
+}
+
+void domain_registration::extend(std::size_t bytes) noexcept {
+  if (logged_) domain::logged_file::pool_extended(base_, bytes);
+  if (kind_ == domain::kind::file) domain::file::pool_extended(base_, bytes);
 }
 
 domain_registration::~domain_registration() {

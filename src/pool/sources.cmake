@@ -3,6 +3,7 @@ outlast_sources(outlast_core pool
   backup/pool_cut.cpp
   backup/write_faults.cpp
   check.cpp
+  file/address_range.cpp
   file/dax_device.cpp
   file/file_calls.cpp
   file/file_identity.cpp

@@ -160,7 +160,7 @@ std::uint64_t end_of_runs(const std::vector<std::byte>& lines, std::uint64_t fir
 /// Copies the descriptors that the old table has of a chunk, except those of header and tables.
 void copy_descriptors(const mapped_file& file, const parsed_header& header, const conversion& plan,
                       const table_chunk& chunk) {
-  constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 20;
+  constexpr std::uint64_t upgrade_piece_bytes = std::uint64_t{1} << 20;
   const std::uint64_t table = header.fixed.line_table_offset;
   const std::uint64_t first =
       std::max<std::uint64_t>(chunk.first, header.fixed.first_data_offset / page_bytes);
@@ -170,7 +170,7 @@ void copy_descriptors(const mapped_file& file, const parsed_header& header, cons
   std::vector<std::byte> piece;
   const auto copy = [&](std::uint64_t from, std::uint64_t to) {
     for (std::uint64_t at = from; at < to; at += piece.size()) {
-      piece.resize(std::min(piece_bytes, to - at));
+      piece.resize(std::min(upgrade_piece_bytes, to - at));
       file.read(at, piece.data(), piece.size());
       const std::uint64_t page = (at - table) / line_bytes;
       used = std::max(used, end_of_runs(piece, page));

@@ -178,24 +178,24 @@ constexpr std::array arguments = {
     redundancy{"fresh_pool.hpp:37 fence", "domain::persist<D>(base, magic_bytes)",
                "formatting answers nothing: opening goes on and marks the pool dirty, with flushes "
                "and fences of the same thread, before anything is answered"},
-    redundancy{"pool_impl.hpp:427 fence", "D::psync();",
+    redundancy{"pool_impl.hpp:430 fence", "D::psync();",
                "closing: it completes what its own thread flushed, and the session of a root ends "
                "with a psync behind its last flush, or nothing of it is trusted"},
-    redundancy{"root_directory.hpp:177 fence late", "set(entry.state, pool_format::entry_creating)",
+    redundancy{"root_directory.hpp:178 fence late", "set(entry.state, pool_format::entry_creating)",
                "the store that it falls behind goes to a page that is still free, or to the "
                "block_size of that page's line, which says nothing before the line's word does"},
-    redundancy{"root_directory.hpp:214 flush",
+    redundancy{"root_directory.hpp:215 flush",
                "domain::persist<D>(&entry, pool_format::line_bytes)",
                "object, check word and state share a line; the state is stored with release, which "
                "stays behind earlier stores to its line, and its own flush covers all three"},
-    redundancy{"root_directory.hpp:214 fence",
+    redundancy{"root_directory.hpp:215 fence",
                "domain::persist<D>(&entry, pool_format::line_bytes)",
                "object, check word and state share a line; the state is stored with release, which "
                "stays behind earlier stores to its line, and its own flush covers all three"},
-    redundancy{"root_directory.hpp:237 flush", "set(entry.occupancy_valid, ",
+    redundancy{"root_directory.hpp:238 flush", "set(entry.occupancy_valid, ",
                "lost, the mark costs a recovery; late, it still comes before what the next "
                "attaching, dropping or creating stores to the same line"},
-    redundancy{"root_directory.hpp:237 fence", "set(entry.occupancy_valid, ",
+    redundancy{"root_directory.hpp:238 fence", "set(entry.occupancy_valid, ",
                "lost, the mark costs a recovery; late, it still comes before what the next "
                "attaching, dropping or creating stores to the same line"},
     redundancy{"region_table.hpp:96 fence late", "set(entries_[index].state, ",

@@ -11,8 +11,8 @@
 // When not to use: blocks whose contents another process must find without recovery; allocation
 // from a signal handler.
 //
-// Memory: 9 bytes of address space per page of the pool's capacity, 192 bytes per span, and per
-// thread the pointers of the size classes that it uses.
+// Memory: 9 bytes of address space per page for which the pool has reserved addresses, 192 bytes
+// per span, and per thread the pointers of the size classes that it uses.
 // Literature: Cai et al., Understanding and Optimizing Persistent Memory Allocation (ISMM 2020),
 // for the idea that a crash makes free lists unnecessary.
 #pragma once
@@ -23,6 +23,7 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/callers.hpp>
 #include <outlast/base/error.hpp>
+#include <outlast/base/growing_array.hpp>
 #include <outlast/base/per_thread.hpp>
 #include <outlast/base/zeroed_array.hpp>
 #include <outlast/domain/backoff.hpp>
@@ -101,7 +102,7 @@ class arena {
   /// unreachable is durable.
   void deallocate(void* block, caller_line where = caller_line::here()) noexcept {
     if constexpr (domain::watches_blocks<D>) D::block_freed(block, usable_size(block), where);
-    const class_index index = class_of_page_[pages_.page_of(block)].load(std::memory_order_relaxed);
+    const class_index index = class_at(pages_.page_of(block));
     if (thread_cache* const mine = caches_.local_or_null()) [[likely]] {
       bin& at_hand = mine->bins[index];
       if (!at_hand.full()) [[likely]] {
@@ -147,7 +148,7 @@ class arena {
 
    private:
     friend arena;
-    explicit recovery(arena& of) : arena_(&of), large_marks_(of.pages_.capacity() / 64 + 1) {}
+    explicit recovery(arena& of) : arena_(&of), large_marks_(of.pages_.space() / 64 + 1) {}
     arena* arena_;
     base::zeroed_array<domain::volatile_word<D, std::uint64_t>> large_marks_;
   };
@@ -262,6 +263,7 @@ class arena {
   [[nodiscard]] std::optional<std::uint32_t> claim_span_pages(class_index index,
                                                               std::uint32_t& pages);
   [[nodiscard]] span_type& new_record();
+  void provide_entries(std::uint32_t first, std::uint32_t pages);
   void attach(span_type& record);
   void attach_rest(span_type& record);
   void dispose(span_type& empty) noexcept;
@@ -270,6 +272,16 @@ class arena {
 
   [[nodiscard]] bool owns(run_word run) const noexcept {
     return run.kind != run_kind::free && run.owner == owner_;
+  }
+  /// Returns the class of the known span at the page; 0 if there is none.
+  [[nodiscard, gnu::always_inline]] class_index class_at(std::uint32_t page) const noexcept {
+    const std::atomic<class_index>* const entry = class_of_page_.find(page);
+    return entry == nullptr ? class_index{0} : entry->load(relaxed);
+  }
+  /// Returns the known span at the page, being_adopted(), or nullptr.
+  [[nodiscard]] span_type* span_at(std::uint32_t page, std::memory_order order) const {
+    const auto* const entry = span_of_page_.find(page);
+    return entry == nullptr ? nullptr : entry->load(order);
   }
   [[nodiscard]] static span_type* being_adopted() noexcept {
     return reinterpret_cast<span_type*>(std::uintptr_t{1});
@@ -308,8 +320,9 @@ class arena {
   std::uint32_t owner_;
   recovery_mode mode_;
   std::size_t min_align_;
-  base::zeroed_array<std::atomic<class_index>> class_of_page_;  // 0: no known span
-  base::zeroed_array<domain::volatile_word<D, span_type*>> span_of_page_;
+  // Entries for pages that the pool gets later are made with the first span there.
+  base::growing_array<std::atomic<class_index>> class_of_page_;  // 0: no known span
+  base::growing_array<domain::volatile_word<D, span_type*>> span_of_page_;
   base::per_thread<thread_cache> caches_;
   std::array<span_stack<D>, class_count + 1> with_free_;
   std::array<span_stack<D>, class_count + 1> aside_;  // visited by a trim, and usable

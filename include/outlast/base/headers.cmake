@@ -6,6 +6,7 @@ outlast_headers(outlast_library base
   error.hpp
   fork_locks.hpp
   group_commit.hpp
+  growing_array.hpp
   hash.hpp
   intervals.hpp
   keyed_hash.hpp

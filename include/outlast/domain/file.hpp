@@ -32,6 +32,8 @@ struct file : hardware_access {
 
   /// Called by the pool layer: errors in [base, base + size) concern the pool in `path`.
   static void pool_opened(const void* base, std::size_t size, const std::string& path);
+  /// The range of that pool has `size` bytes from now on.
+  static void pool_extended(const void* base, std::size_t size) noexcept;
   static void pool_closed(const void* base) noexcept;
   /// Returns whether the device has reported an error for the pool that holds `address`.
   [[nodiscard]] static bool poisoned(const void* address) noexcept;

@@ -202,6 +202,8 @@ struct logged_file : hardware_access {
   /// pool's file.
   static void pool_opened(const void* base, std::size_t size, const std::string& path,
                           line_log& log);
+  /// The range of that pool has `size` bytes from now on.
+  static void pool_extended(const void* base, std::size_t size) noexcept;
   static void pool_closed(const void* base) noexcept;
   /// Returns whether the device has reported an error for the pool that holds `address`.
   [[nodiscard]] static bool poisoned(const void* address) noexcept;

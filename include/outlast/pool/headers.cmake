@@ -6,6 +6,7 @@ outlast_headers(outlast_library pool
   detail/fresh_pool.hpp
   detail/opening.hpp
   detail/upgrade.hpp
+  file/address_range.hpp
   file/file_identity.hpp
   file/machine.hpp
   file/mapped_file.hpp

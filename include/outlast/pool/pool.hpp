@@ -119,7 +119,8 @@ class basic_pool {
   /// does not match the pool causes bad_argument, with both values in the message. After an error
   /// the pool is unchanged, with two exceptions. Stores of a killed process may have been written
   /// back to the device. After no_space for `size_bytes`, a pool that was not closed may be in the
-  /// state that another kill leaves.
+  /// state that another kill leaves. Throws out_of_space, with the same effect, if `size_bytes`
+  /// needs more addresses than the process can have.
   [[nodiscard]] static basic_pool open(const std::string& path, const pool_options& options = {});
 
   /// Opens the pool if the file exists; otherwise creates it. Several threads and processes may
@@ -171,7 +172,8 @@ class basic_pool {
 
   /// Grows the pool to `size_bytes`, at most its capacity. Does nothing if the pool is larger. A
   /// pool that is full grows by itself, so that a call is useful only before space is needed.
-  /// Durable at return. Throws error{bad_argument, no_space}.
+  /// Durable at return. Throws error{bad_argument, no_space}, and out_of_space if the process
+  /// cannot have more addresses after those of the pool.
   void grow(std::size_t size_bytes);
 
   /// Sets the limit of growth; 0 removes it. The limit can be below the present size: then the pool
@@ -207,13 +209,17 @@ class basic_pool {
   [[nodiscard]] std::size_t size_bytes() const {
     return state_size_.load(std::memory_order_relaxed);
   }
-  /// Returns the size to which the pool can grow while it is open.
+  /// Returns the size to which the pool can grow while it is open, provided that the addresses
+  /// after it are free.
   [[nodiscard]] std::size_t capacity_bytes() const noexcept {
     const std::size_t limit = limit_bytes();
-    return limit == 0 || limit > space_bytes_ ? space_bytes_ : limit;
+    return limit == 0 || limit > max_space_bytes_ ? max_space_bytes_ : limit;
   }
-  /// Returns the number of bytes from base() that the pool can have while it is open.
-  [[nodiscard]] std::size_t address_space_bytes() const noexcept { return space_bytes_; }
+  /// Returns the number of bytes from base() for which the pool has reserved addresses. It never
+  /// becomes less; a growth beyond it reserves more.
+  [[nodiscard]] std::size_t address_space_bytes() const noexcept {
+    return space_bytes_.load(std::memory_order_relaxed);
+  }
   /// Returns the number of bytes from base() that the pool has now.
   [[nodiscard]] std::size_t mapped_bytes() const {
     return std::size_t{pages_->limit()} * pool_format::page_bytes;
@@ -310,7 +316,9 @@ class basic_pool {
   /// returns runs of pages that it does not need to pages(). Actions of two calls can overlap.
   void on_trim(std::function<void()> action);
   /// Registers an action that is called with the new number of bytes from base() before the pool
-  /// grows. If the action throws, the pool does not grow. The action must not call the pool.
+  /// grows. If the action throws, the pool does not grow. Calls the action with the present number
+  /// first; if it throws, it is not registered. The action must not call the pool, except for
+  /// address_space_bytes().
   void on_grow(std::function<void(std::size_t)> action);
   /// Registers an action that runs in the child after a fork(). The pool's memory does not exist
   /// there.
@@ -396,6 +404,8 @@ class basic_pool {
   void allocate_descriptors(std::uint32_t first, std::uint32_t end);
   [[nodiscard]] std::uint64_t chunks_fit(std::uint32_t limit, std::uint64_t end) const;
   [[nodiscard]] std::uint64_t most_pages() const noexcept;
+  [[nodiscard]] std::string provide_space(std::uint64_t least_pages, std::uint64_t wanted_pages);
+  void use_space(std::uint64_t bytes);
   [[nodiscard]] std::uint64_t with_chunks(std::uint64_t wanted_pages) const;
   void add_descriptors_below(std::uint64_t end_pages, std::uint64_t zeros_from);
   void add_descriptors(unsigned chunk, std::uint32_t first_page, std::uint64_t zeros_from);
@@ -473,7 +483,10 @@ class basic_pool {
   pool_format::static_header fixed_;
   pool_format::state_slot state_;
   pool_format::pool_tables tables_;  // after the opening, guarded by growing_
-  std::uint64_t space_bytes_;        // address space for the pool
+  // Reserved addresses. Stored while growing_ is locked, before the limit of the pages is raised; a
+  // thread that was given a page beyond the old limit therefore sees the new value.
+  std::atomic<std::uint64_t> space_bytes_;
+  const std::uint64_t max_space_bytes_;  // to which they can be extended
   std::atomic<std::uint64_t> limit_bytes_;
   std::atomic<std::uint64_t> state_size_;
   bool memory_has_zeros_ = false;  // beyond the pool in memory

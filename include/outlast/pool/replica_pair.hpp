@@ -74,14 +74,17 @@ class shadow_memory {
   /// `on_media`: the shadow copy is a nameless file in the directory of the pool's. Throws
   /// error{address_taken, no_space}.
   shadow_memory(std::uintptr_t base, std::size_t bytes, const std::string& path, bool on_media);
-  /// Permits stores to the first `bytes`: for a shadow copy on media, they exist on the file system
-  /// afterwards. Throws error{no_space}.
-  void make_real(std::size_t bytes);
+  /// Permits stores to the first `bytes`, at most `space`: a pool whose address space has become
+  /// `space` grows. For a shadow copy on media, these bytes exist on the file system afterwards.
+  /// Throws error{address_taken, no_space}. One thread at a time.
+  void make_real(std::size_t bytes, std::size_t space);
   ~shadow_memory();
   shadow_memory(const shadow_memory&) = delete;
   shadow_memory& operator=(const shadow_memory&) = delete;
 
  private:
+  void extend(std::size_t bytes, std::size_t space);
+
   std::string path_;
   std::uintptr_t first_;
   std::size_t bytes_;
@@ -109,8 +112,8 @@ class replica_pair {
  public:
   explicit replica_pair(basic_pool<D>& of)
       : shadow_(of.base(), of.address_space_bytes(), of.path(), of.shadow_on_media()) {
-    shadow_.make_real(of.mapped_bytes());
-    of.on_grow([this](std::size_t bytes) { shadow_.make_real(bytes); });
+    of.on_grow(
+        [this, &of](std::size_t bytes) { shadow_.make_real(bytes, of.address_space_bytes()); });
   }
 
  private:

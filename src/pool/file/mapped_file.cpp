@@ -2,6 +2,7 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/hash.hpp>
+#include <outlast/pool/file/address_range.hpp>
 #include <outlast/pool/file/machine.hpp>
 #include <outlast/pool/file/mapped_file.hpp>
 #include <outlast/pool/file/test_hooks.hpp>
@@ -35,9 +36,6 @@
 #endif
 #ifndef MAP_SHARED_VALIDATE
 #define MAP_SHARED_VALIDATE 0x03
-#endif
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
 namespace outlast::pool_detail {
@@ -96,18 +94,6 @@ void set_length(const std::string& path, int fd, std::uint64_t bytes) {
 
 void sync_file(const std::string& path, int fd) {
   if (::fsync(fd) != 0) fail(path, "sync the file with its device", errno);
-}
-
-/// Returns nullptr if a part of the range is in use.
-std::byte* reserve_range(std::uintptr_t address, std::uint64_t bytes) noexcept {
-  auto* const wanted = reinterpret_cast<void*>(address);
-  void* const got =
-      ::mmap(wanted, bytes, PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-  if (got == MAP_FAILED) return nullptr;
-  if (got == wanted) return static_cast<std::byte*>(got);
-  ::munmap(got, bytes);  // an old kernel treats the address as a hint
-  return nullptr;
 }
 
 constexpr std::uint64_t large_page_bytes = std::uint64_t{2} << 20;
@@ -308,8 +294,14 @@ bool mapped_file::reserve(std::uintptr_t address, std::uint64_t reserve_bytes) {
   base_ = reserve_range(address, reserve_bytes);
   if (base_ == nullptr) return false;
   reserved_ = reserve_bytes;
-  ::madvise(base_, reserved_, MADV_DONTFORK);
   return true;
+}
+
+std::uint64_t mapped_file::extend_space(std::uint64_t least, std::uint64_t wanted) noexcept {
+  if (wanted <= reserved_) return reserved_;
+  reserved_ +=
+      extend_range(base_ + reserved_, least - std::min(least, reserved_), wanted - reserved_);
+  return reserved_;
 }
 
 void mapped_file::reserve_anywhere(std::uint64_t reserve_bytes,

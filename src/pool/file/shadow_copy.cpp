@@ -3,6 +3,7 @@
 #include <outlast/base/error.hpp>
 #include <outlast/base/fork_locks.hpp>
 #include <outlast/base/parallel.hpp>
+#include <outlast/pool/file/address_range.hpp>
 #include <outlast/pool/file/mapped_file.hpp>
 #include <outlast/pool/replica_pair.hpp>
 #include <src/pool/file/dax_device.hpp>
@@ -45,9 +46,15 @@ std::mutex& mutex() { return base::mutex_of(base::fork_lock::shadow_copies); }
 void* at(std::uintptr_t address) noexcept { return reinterpret_cast<void*>(address); }
 
 /// Returns false if a part of the range is in use.
-bool map_new(std::uintptr_t first, std::size_t bytes, int flags, int fd) noexcept {
-  void* const got = ::mmap(at(first), bytes, access, flags | MAP_FIXED_NOREPLACE, fd, 0);
-  if (got == at(first)) return true;
+bool map_new(std::uintptr_t first, std::size_t bytes, int flags, int fd,
+             std::size_t offset = 0) noexcept {
+  void* const got =
+      ::mmap(at(first), bytes, access, flags | MAP_FIXED_NOREPLACE, fd, static_cast<off_t>(offset));
+  if (got == at(first)) {
+    ::madvise(got, bytes, MADV_DONTFORK);
+    ::madvise(got, bytes, MADV_HUGEPAGE);
+    return true;
+  }
   if (got != MAP_FAILED) {
     ::munmap(got, bytes);  // an old kernel treats the address as a hint
     errno = EEXIST;
@@ -96,12 +103,44 @@ shadow_memory::shadow_memory(std::uintptr_t base, std::size_t bytes, const std::
   const std::lock_guard lock(mutex());
   all().reserve(all().size() + 1);
   if (!map_new(first_, bytes_, flags, file_.get())) throw_unmapped(path, bytes_, errno);
-  ::madvise(at(first_), bytes_, MADV_DONTFORK);
-  ::madvise(at(first_), bytes_, MADV_HUGEPAGE);
   all().push_back({first_, bytes_});
 }
 
-void shadow_memory::make_real(std::size_t bytes) {
+/// Lengthens the range to `space`, or to `bytes` if that is not possible.
+void shadow_memory::extend(std::size_t bytes, std::size_t space) {
+  const int fd = file_.get();
+  const int flags = fd < 0 ? sparse : MAP_SHARED;
+  if (fd >= 0 && ::ftruncate(fd, static_cast<off_t>(space)) != 0) {
+    throw error(errc::no_space, path_,
+                "cannot lengthen the unnamed file of the pool's shadow copy to " +
+                    std::to_string(space) + " bytes: " + std::generic_category().message(errno) +
+                    "; raise the limit of files (ulimit -f), or leave "
+                    "pool_options::shadow_on_media off");
+  }
+  const std::lock_guard lock(mutex());
+  std::size_t end = space;
+  while (!map_new(first_ + bytes_, end - bytes_, flags, fd, bytes_)) {
+    const int why = errno;
+    if (end == bytes) {
+      const range_obstacle obstacle =
+          obstacle_after(static_cast<const std::byte*>(at(first_ + bytes_)), bytes - bytes_);
+      throw error(why == ENOMEM ? errc::no_space : errc::address_taken, path_,
+                  "cannot extend the pool's shadow copy of " + std::to_string(bytes_) +
+                      " bytes to " + std::to_string(bytes) + ": " + obstacle.clause() +
+                      (obstacle.what == range_obstacle::kind::limit
+                           ? "; raise this limit"
+                           : "; close the pool and open it again with another base_address"));
+    }
+    end = bytes;
+  }
+  bytes_ = end;
+  for (mapping& each : all()) {
+    if (each.first == first_) each.bytes = bytes_;
+  }
+}
+
+void shadow_memory::make_real(std::size_t bytes, std::size_t space) {
+  if (bytes > bytes_) extend(bytes, std::max(bytes, space));
   if (file_.get() < 0) return;
   while (::fallocate(file_.get(), 0, 0, static_cast<off_t>(bytes)) != 0) {
     if (errno == EINTR) continue;

@@ -2,9 +2,11 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/pool/detail/opening.hpp>
+#include <outlast/pool/file/address_range.hpp>
 #include <outlast/pool/file/machine.hpp>
 #include <outlast/pool/readers/reader_file.hpp>
 #include <outlast/pool/tables.hpp>
+#include <src/base/address_limit.hpp>
 #include <src/pool/file/file_calls.hpp>
 
 #include <fcntl.h>
@@ -19,10 +21,6 @@
 #include <cstring>
 #include <iterator>
 #include <thread>
-
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
 
 namespace outlast::pool_detail {
 namespace {
@@ -196,7 +194,7 @@ std::optional<std::uint64_t> read_only_pool::try_open() {
   }
   kind_ = kind;
   require_instructions(kind, path_);
-  reserve(address, std::max(space, bytes));
+  reserve(address, bytes, space);
   return bytes;
 }
 
@@ -214,14 +212,16 @@ void read_only_pool::require_present(const state_slot& state) const {
               "a writer open it with pool_options::max_readers, which recovers it");
 }
 
-void read_only_pool::reserve(std::uintptr_t address, std::uint64_t bytes) {
-  auto* const wanted = reinterpret_cast<void*>(address);
-  const std::uint64_t space = base::round_up(bytes, page_bytes);
-  void* const got =
-      ::mmap(wanted, space, PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-  if (got != wanted) {
-    if (got != MAP_FAILED) ::munmap(got, space);
+/// Reserves addresses for the pool, and if possible for its growth up to `space` bytes.
+void read_only_pool::reserve(std::uintptr_t address, std::uint64_t bytes, std::uint64_t space) {
+  const std::uint64_t least = base::round_up(bytes, page_bytes);
+  space_ = std::max(least, base::round_up(space, page_bytes));
+  base_ = reserve_range(address, space_);
+  if (base_ == nullptr) {
+    space_ = least;
+    base_ = reserve_range(address, space_);
+  }
+  if (base_ == nullptr) {
     char text[32];
     std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
     throw error(errc::address_taken, path_,
@@ -229,11 +229,30 @@ void read_only_pool::reserve(std::uintptr_t address, std::uint64_t bytes) {
                 "from " +
                     std::string(text) +
                     " is in use in this process; if this process has opened the pool, read it "
-                    "there");
+                    "there" +
+                    base::sentence_of_address_limit());
   }
-  ::madvise(got, space, MADV_DONTFORK);
-  base_ = static_cast<std::byte*>(got);
-  space_ = space;
+  if (space > space_) space_ += extend_range(base_ + space_, 0, space - space_);
+}
+
+/// Reserves addresses after the present ones, which the pool has filled. Requires: mapping_ is
+/// locked.
+void read_only_pool::extend_space(std::uint64_t bytes) {
+  const std::uint64_t writers = place_->page().space_bytes.load(std::memory_order_acquire);
+  const std::uint64_t least = bytes - space_;
+  const std::uint64_t more = extend_range(base_ + space_, least, std::max(bytes, writers) - space_);
+  if (more == 0) {
+    const range_obstacle obstacle = obstacle_after(base_ + space_, least);
+    const bool is_limit = obstacle.what == range_obstacle::kind::limit;
+    throw error(errc::refused, path_,
+                "the pool has grown to " + std::to_string(bytes) + " bytes, this reader has " +
+                    "reserved " + std::to_string(space_) + " bytes of address space, and " +
+                    obstacle.clause() +
+                    (is_limit ? "; raise this limit"
+                              : "; open the reader in a process in which these addresses are "
+                                "free"));
+  }
+  space_ += more;
 }
 
 void read_only_pool::map_to(std::uint64_t bytes) {
@@ -241,12 +260,7 @@ void read_only_pool::map_to(std::uint64_t bytes) {
   const std::uint64_t from = mapped_.load(std::memory_order_relaxed);
   const std::uint64_t end = base::round_up(bytes, page_bytes);
   if (end <= from) return;
-  if (end > space_) {
-    throw error(errc::refused, path_,
-                "the pool has grown to " + std::to_string(bytes) + " bytes, and this reader has " +
-                    "reserved " + std::to_string(space_) +
-                    " bytes of address space; close the reader and open it again");
-  }
+  if (end > space_) extend_space(end);
   void* const at = base_ + from;
   if (::mmap(at, end - from, PROT_READ, MAP_SHARED | MAP_FIXED, fd_.get(),
              static_cast<off_t>(from)) == MAP_FAILED) {

@@ -11,8 +11,8 @@ arena<D>::arena(page_space<D>& pages, std::uint32_t owner, recovery_mode mode)
       owner_(owner),
       mode_(mode),
       min_align_(mode == recovery_mode::scan ? 16 : 8),
-      class_of_page_(pages.capacity()),
-      span_of_page_(pages.capacity()),
+      class_of_page_(pages.space()),
+      span_of_page_(pages.space()),
       caches_([](std::uint32_t) { return std::make_unique<thread_cache>(); }),
       callee_(pages.callers()) {}
 
@@ -217,7 +217,7 @@ std::size_t arena<D>::bin_capacity(class_index index) const {
 template <domain::persistence_domain D>
 std::size_t arena<D>::usable_size(const void* block) const {
   const std::uint32_t page = pages_.page_of(block);
-  const class_index index = class_of_page_[page].load(relaxed);
+  const class_index index = class_at(page);
   if (index != 0) return stride_of(index);
   const std::uint32_t first = pages_.run_holding(page);
   const run_word run = pages_.run_at(first);
@@ -277,7 +277,15 @@ template <domain::persistence_domain D>
 auto arena<D>::claim_span(class_index index) -> span_type* {
   span_type& record = new_record();
   std::uint32_t pages = 0;
-  const std::optional<std::uint32_t> first = claim_span_pages(index, pages);
+  std::optional<std::uint32_t> first;
+  try {
+    first = claim_span_pages(index, pages);
+    if (first) provide_entries(*first, pages);
+  } catch (...) {
+    if (first) pages_.release_pages(*first, pages);
+    spare_records_.push(spans_, record);
+    throw;
+  }
   if (!first) {
     spare_records_.push(spans_, record);
     return nullptr;
@@ -310,7 +318,15 @@ auto arena<D>::new_record() -> span_type& {
   return spare != nullptr ? *spare : spans_.make();
 }
 
-/// Makes a span known by its pages. Requires: no other thread can do that concurrently.
+/// Makes entries for pages that the pool did not have when the arena was made.
+template <domain::persistence_domain D>
+void arena<D>::provide_entries(std::uint32_t first, std::uint32_t pages) {
+  class_of_page_.provide(std::size_t{first} + pages);
+  span_of_page_.provide(std::size_t{first} + pages);
+}
+
+/// Makes a span known by its pages. Requires: no other thread can do that concurrently, and the
+/// pages have entries.
 template <domain::persistence_domain D>
 void arena<D>::attach(span_type& record) {
   const std::uint32_t first = record.first_page();

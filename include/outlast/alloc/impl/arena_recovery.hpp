@@ -29,7 +29,7 @@ void arena<D>::for_each_span(Visit&& visit) const {
   for (std::uint32_t i = 1; i <= spans_.made(); ++i) {
     span_type& each = spans_.at(i);
     const std::uint32_t first = each.first_page();
-    if (first != 0 && span_of_page_[first].load(acquire) == &each) visit(each);
+    if (first != 0 && span_at(first, acquire) == &each) visit(each);
   }
 }
 
@@ -45,7 +45,7 @@ void arena<D>::load_clean() {
 template <domain::persistence_domain D>
 auto arena<D>::span_of(const void* block) -> span_type* {
   const std::uint32_t page = pages_.page_of(block);
-  span_type* const known = span_of_page_[page].load(acquire);
+  span_type* const known = span_at(page, acquire);
   if (known != nullptr && known != being_adopted()) return known;
   return adopt(pages_.run_holding(page));
 }
@@ -74,8 +74,10 @@ bool arena<D>::adopt_some(std::size_t most) {
 }
 
 /// Makes the span that begins at page `first` known, unless it is known or no span begins there.
+/// Pages that the pool did not have when the arena was made have no span to adopt.
 template <domain::persistence_domain D>
 auto arena<D>::adopt(std::uint32_t first) -> span_type* {
+  if (span_of_page_.find(first) == nullptr) return nullptr;
   for (;;) {
     span_type* known = span_of_page_[first].load(acquire);
     if (known == being_adopted()) {
@@ -237,7 +239,7 @@ auto arena<D>::begin_recovery() -> recovery {
 template <domain::persistence_domain D>
 bool arena<D>::mark(const void* block, marks& large_marks) {
   if (!pages_.contains(block)) throw_no_block(block);
-  span_type* const holder = span_of_page_[pages_.page_of(block)].load(relaxed);
+  span_type* const holder = span_at(pages_.page_of(block), relaxed);
   if (holder == nullptr) return mark_large(block, large_marks);
   const std::uint32_t index = holder->index_of(block);
   if (index >= holder->blocks() || holder->block(index) != block) throw_no_block(block);
@@ -425,8 +427,8 @@ template <domain::persistence_domain D>
 std::uint64_t arena<D>::in_use_bytes(std::uint32_t first, pool_format::run_word run) const {
   const std::size_t bytes = std::size_t{run.pages} * pool_format::page_size;
   if (run.kind != run_kind::small) return bytes;
-  const class_index index = class_of_page_[first].load(relaxed);
-  const span_type* const known = span_of_page_[first].load(acquire);
+  const class_index index = class_at(first);
+  const span_type* const known = span_at(first, acquire);
   if (index == 0 || known == nullptr || known == being_adopted()) {
     const auto line = [this](std::uint32_t page) -> auto& { return pages_.line(page); };
     return pool_detail::recorded_bytes(first, run, line).value_or(bytes);

@@ -14,13 +14,19 @@
 
 namespace outlast::pool_detail {
 
+/// The address space of an open pool, from its base on.
+struct pool_space {
+  std::uint64_t bytes;      ///< that are reserved
+  std::uint64_t max_bytes;  ///< to which the reserved range can be extended
+};
+
 /// A pool file, locked and mapped. It is unchanged, except that a log's batches were brought in.
 struct opened_pool {
   mapped_file file;
   pool_format::parsed_header header;
   bool torn;  ///< by a machine crash or by copying, and an option permits to open it
   pool_format::pool_tables tables = {};
-  std::uint64_t space_bytes = 0;            ///< address space that the pool can fill
+  pool_space space = {};                    ///< address space
   std::unique_ptr<redo_log> log = nullptr;  ///< of domain::logged_file
   unfinished_pool created = {};             ///< of a pool under creation, until it is kept
 };
@@ -47,8 +53,15 @@ inline constexpr std::uint64_t usual_space_bytes = std::uint64_t{64} << 30;
 /// (0).
 [[nodiscard]] std::uint64_t space_bytes_for(std::uint64_t least, std::uint64_t limit) noexcept;
 
-/// Returns what a user can do if a pool fills the address space that its opening has reserved.
-[[nodiscard]] std::string remedy_for_full_space(std::uint64_t reserved_bytes);
+/// Returns what a user can do if the reserved address space of a pool cannot be extended to
+/// `needed` bytes. `base`: of the pool. `used_bytes`: its size if its free end is cut off.
+[[nodiscard]] std::string remedy_for_blocked_space(const std::byte* base, std::uint64_t used_bytes,
+                                                   std::uint64_t reserved_bytes,
+                                                   std::uint64_t needed_bytes);
+/// Returns what a user can do if a pool in a file fills `max_bytes` of address space, to which its
+/// range can be extended. `shadow_distance`: of the pool.
+[[nodiscard]] std::string remedy_for_full_space(std::uint64_t max_bytes,
+                                                std::uint64_t shadow_distance);
 
 /// Returns a complete first page of a clean pool. Its size is at most what its first chunk of
 /// descriptors covers: the opener grows it.
@@ -113,6 +126,8 @@ class domain_registration {
   domain_registration(bool native, domain::kind instructions, const void* base, std::size_t bytes,
                       const std::string& path, redo_log* log);
   ~domain_registration();
+  /// The range of the pool has `bytes` bytes from now on.
+  void extend(std::size_t bytes) noexcept;
   domain_registration(const domain_registration&) = delete;
   domain_registration& operator=(const domain_registration&) = delete;
 

@@ -131,6 +131,10 @@ class mapped_file {
   /// error{address_taken}.
   void reserve_anywhere(std::uint64_t reserve_bytes,
                         const std::function<bool(std::uintptr_t)>& usable);
+  /// Lengthens the reserved range to `wanted` bytes, or to fewer, but at least `least`. Returns its
+  /// length, which is the present one if that is not possible. The mapping of the file stays as it
+  /// is. Requires: no shadow copies follow the range.
+  [[nodiscard]] std::uint64_t extend_space(std::uint64_t least, std::uint64_t wanted) noexcept;
   /// Maps `file_bytes` of the file at the start of the reserved range. `as_copy`: stores stay in
   /// memory, also in the part that extend() adds.
   void map(std::uint64_t file_bytes, bool as_copy = false);

@@ -41,6 +41,8 @@ struct hooks {
   std::function<bool(std::uint64_t offset, std::span<std::byte> to)> read_device;
   /// Called with the offset of a cached page that is about to be written again.
   std::function<void(std::uint64_t)> on_store_again;
+  /// Least address space of an opening, in multiples of 2 MiB, instead of the usual one.
+  std::optional<std::uint64_t> space_bytes;
   std::optional<long> file_system;  ///< instead of the f_type of every file system
   bool drops_owned_pages = false;   ///< at each checkpoint of a log, needed again or not
   log_device* device = nullptr;     ///< instead of the kernel's files

@@ -84,8 +84,13 @@ void basic_pool<D>::grow(std::size_t size_bytes) {
   const std::lock_guard alone(growing_);
   const std::uint64_t wanted = base::round_up(size_bytes, pool_format::page_bytes);
   if (wanted <= state_.size_bytes) return;
-  (void)extend_to(
-      pool_format::file_bytes_for(wanted, fixed_.capacity_bytes) / pool_format::page_bytes, wanted);
+  const std::uint64_t pages =
+      pool_format::file_bytes_for(wanted, fixed_.capacity_bytes) / pool_format::page_bytes;
+  if (const std::string remedy = provide_space(pages, pages); !remedy.empty()) {
+    throw out_of_space(path_ + ": the pool cannot grow to " + std::to_string(wanted) + " bytes; " +
+                       remedy);
+  }
+  (void)extend_to(pages, wanted);
 }
 
 /// Returns the number of pages that the pool can have while it is open.
@@ -109,14 +114,51 @@ bool basic_pool<D>::grow_for(std::uint32_t seen, std::uint32_t pages, std::uint3
   if (std::uint64_t{free_from} + pages > most_pages()) return false;
   const std::uint64_t needed = std::uint64_t{seen} + pages + align_pages;
   const std::uint64_t step = std::clamp<std::uint64_t>(seen / 16, min_step, max_step);
+  const std::uint64_t wanted = std::min(with_chunks(std::max(needed, seen + step)), most_pages());
   try {
-    return extend_to(with_chunks(std::max(needed, seen + step)));
+    why_full_ = provide_space(
+        std::min(with_chunks(std::max(std::uint64_t{free_from} + pages, std::uint64_t{seen} + 1)),
+                 wanted),
+        wanted);
+    return why_full_.empty() && extend_to(wanted);
   } catch (const error& failure) {
     why_full_ = failure.what();
   } catch (const out_of_space& full) {
     why_full_ = full.what();
   }
   return false;
+}
+
+/// Makes addresses for `wanted_pages` usable, or for fewer, but at least `least_pages`. Returns ""
+/// or, if the process cannot have these addresses, what a user can do. Requires: growing_ is
+/// locked. Throws out_of_space if there is no memory for the tables.
+template <domain::persistence_domain D>
+std::string basic_pool<D>::provide_space(std::uint64_t least_pages, std::uint64_t wanted_pages) {
+  const std::uint64_t present = address_space_bytes();
+  const std::uint64_t least = least_pages * pool_format::page_bytes;
+  const std::uint64_t wanted = wanted_pages * pool_format::page_bytes;
+  if (wanted <= present || !file_ || max_space_bytes_ == present) return {};
+  const std::uint64_t most = std::max<std::uint64_t>(wanted, capacity_bytes());
+  const std::uint64_t reserved =
+      file_->extend_space(least, std::min(std::max(2 * present, wanted), most));
+  const std::uint64_t space = std::min(reserved, max_space_bytes_);
+  if (space > present) use_space(space);
+  if (least <= space) return {};
+  const std::uint64_t used =
+      std::uint64_t{pages_->end_of_use([](std::uint32_t) { return false; })} *
+      pool_format::page_bytes;
+  return pool_detail::remedy_for_blocked_space(base_, used, space, least);
+}
+
+/// Extends what depends on the length of the reserved range: the tables of pages, the range of the
+/// domain, and the length for readers in other processes. Called before a page beyond the old range
+/// is used.
+template <domain::persistence_domain D>
+void basic_pool<D>::use_space(std::uint64_t bytes) {
+  pages_->extend_space(static_cast<std::uint32_t>(bytes / pool_format::page_bytes));
+  registration_->extend(bytes);
+  if (readers_) readers_->space_has_grown(bytes);
+  space_bytes_.store(bytes, std::memory_order_relaxed);
 }
 
 /// Returns the number of pages, and those of the chunks of descriptors that they need.
@@ -131,13 +173,15 @@ std::uint64_t basic_pool<D>::with_chunks(std::uint64_t wanted_pages) const {
   return all;
 }
 
-/// Grows the pool, to fewer pages if the capacity does not permit more. `wanted_size`: the size
-/// that these pages correspond to; 0: the least. Returns false if it did not grow. Durable at
-/// return. Requires: growing_ is locked.
+/// Grows the pool, to fewer pages if the capacity or the reserved addresses do not permit more.
+/// `wanted_size`: the size that these pages correspond to; 0: the least. Returns false if it did
+/// not grow. Durable at return. Requires: growing_ is locked.
 template <domain::persistence_domain D>
 bool basic_pool<D>::extend_to(std::uint64_t wanted_pages, std::uint64_t wanted_size) {
   const std::uint32_t limit = pages_->limit();
-  const std::uint64_t end = chunks_fit(limit, std::min(wanted_pages, most_pages()));
+  const std::uint64_t most =
+      std::min(most_pages(), std::uint64_t{address_space_bytes()} / pool_format::page_bytes);
+  const std::uint64_t end = chunks_fit(limit, std::min(wanted_pages, most));
   if (end <= limit) return false;
   const std::uint64_t size =
       end == wanted_pages && wanted_size != 0
@@ -296,7 +340,7 @@ void basic_pool<D>::set_limit(std::size_t bytes) {
 /// Returns what a user can do about a full pool.
 template <domain::persistence_domain D>
 std::string basic_pool<D>::remedy_if_full() const {
-  if (!grows_tables() && mapped_bytes() == space_bytes_) {
+  if (!grows_tables() && mapped_bytes() == max_space_bytes_) {
     return "copy what it holds into a pool of more capacity_bytes, or run 'outlast upgrade', after "
            "which it grows";
   }
@@ -307,7 +351,7 @@ std::string basic_pool<D>::remedy_if_full() const {
   }
   if (!file_) return "provide more memory";
   if (file_->is_device()) return "use a larger device";
-  return pool_detail::remedy_for_full_space(space_bytes_);
+  return pool_detail::remedy_for_full_space(max_space_bytes_, fixed_.shadow_distance_in_memory);
 }
 
 /// Makes a changed state durable on a device that stores do not reach by themselves. After a growth

@@ -34,7 +34,8 @@ basic_pool<D>::basic_pool(pool_detail::opened_pool&& opened, const std::string& 
       fixed_(opened.header.fixed),
       state_(opened.header.state),
       tables_(std::move(opened.tables)),
-      space_bytes_(opened.space_bytes),
+      space_bytes_(opened.space.bytes),
+      max_space_bytes_(opened.space.max_bytes),
       limit_bytes_(tables_.limit_bytes),
       state_size_(state_.size_bytes),
       was_dirty_(opened.header.dirty()) {
@@ -80,6 +81,7 @@ basic_pool<D>::basic_pool(const memory_image& image, const pool_options& options
           },
           "")),
       space_bytes_(image.header.grows() ? image.bytes : image.header.fixed.capacity_bytes),
+      max_space_bytes_(space_bytes_),
       limit_bytes_(tables_.limit_bytes),
       state_size_(state_.size_bytes),
       memory_has_zeros_(image.is_fresh && options.memory_holds_zeros),
@@ -101,7 +103,7 @@ void basic_pool<D>::choose_domain() {
   pool_detail::require_instructions(instructions_, path_);
   effective_ = pool_detail::effective_kind(mapping_, instructions_);
   registration_ = std::make_unique<pool_detail::domain_registration>(
-      is_native, instructions_, base_, space_bytes_, path_, log_.get());
+      is_native, instructions_, base_, address_space_bytes(), path_, log_.get());
 }
 
 template <domain::persistence_domain D>
@@ -323,8 +325,9 @@ std::uint32_t basic_pool<D>::open_pages(std::uint32_t high_water) {
                  lines,
                  static_cast<std::uint32_t>(fixed_.first_data_offset / pool_format::page_bytes),
                  tables_.pages,
-                 static_cast<std::uint32_t>(space_bytes_ / pool_format::page_bytes),
-                 grows_tables()};
+                 static_cast<std::uint32_t>(max_space_bytes_ / pool_format::page_bytes),
+                 grows_tables(),
+                 static_cast<std::uint32_t>(address_space_bytes() / pool_format::page_bytes)};
   if (was_dirty_ && file_) {
     // Reading the lines of pages that were never used would fill memory with zeros.
     where.page_count = pool_detail::used_pages(file_->descriptor(), base_,
@@ -557,7 +560,7 @@ region_info basic_pool<D>::reserve_region(std::string_view name, region_kind kin
     ~reservation() { by.store(0, std::memory_order_relaxed); }
   } const ends{reserving_};
   const std::size_t granule = pool_impl::region_table<D>::sparse_bytes;
-  if (bytes >= granule && bytes <= space_bytes_) {
+  if (bytes >= granule && bytes <= max_space_bytes_) {
     reserving_pages_ = static_cast<std::uint32_t>(base::round_up(bytes, granule) /
                                                   pool_format::page_bytes * replicas);
     reserving_.store(base::this_thread().slot + 1, std::memory_order_relaxed);
@@ -636,6 +639,8 @@ template <domain::persistence_domain D>
 void basic_pool<D>::on_grow(std::function<void(std::size_t)> action) {
   const auto lock = usable_alone();
   const std::lock_guard alone(growing_);
+  grow_actions_.reserve(grow_actions_.size() + 1);
+  action(mapped_bytes());
   grow_actions_.push_back(std::move(action));
 }
 

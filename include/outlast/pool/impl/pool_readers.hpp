@@ -56,7 +56,7 @@ void basic_pool<D>::start_readers() {
   }
   if (shared != nullptr) shared->describe(file_->descriptor());
   page.domain_kind.store(static_cast<std::uint64_t>(instructions_), std::memory_order_relaxed);
-  page.space_bytes.store(space_bytes_, std::memory_order_relaxed);
+  page.space_bytes.store(address_space_bytes(), std::memory_order_relaxed);
   page.base_address.store(base(), std::memory_order_relaxed);
   gate->has_grown(std::uint64_t{page_count()} * pool_format::page_bytes);
   readers_ = std::move(gate);

@@ -32,7 +32,8 @@ class root_directory {
   /// its first entry; nullptr if the pool cannot have more roots. Throws out_of_space.
   using add_function = std::function<root_entry*(unsigned chunk, std::uint32_t count)>;
 
-  /// `space_bytes`: the address space of the pool.
+  /// `space_bytes`: the address space of the pool when it is opened. It can become longer, but not
+  /// up to a recorded base.
   root_directory(entry_table<root_entry> entries, add_function add, page_space<D>& pages,
                  std::uint64_t space_bytes, const std::string& path)
       : entries_(entries),

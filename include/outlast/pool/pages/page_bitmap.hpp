@@ -6,7 +6,7 @@
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
-#include <outlast/base/zeroed_array.hpp>
+#include <outlast/base/growing_array.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/volatile_word.hpp>
 
@@ -31,15 +31,18 @@ class page_bitmap {
   static constexpr std::uint32_t word_pages = 64;
 
   /// `first_number`: the address of page 0 divided by the size of a page; alignments refer to
-  /// addresses. Pages below `first_page` are used for ever.
-  page_bitmap(std::uint64_t first_number, std::uint32_t first_page, std::uint32_t capacity_pages,
+  /// addresses. Pages below `first_page` are used for ever. `pages`: for which there are bits.
+  page_bitmap(std::uint64_t first_number, std::uint32_t first_page, std::uint32_t pages,
               std::uint32_t limit)
       : first_number_(first_number),
         first_page_(first_page),
-        used_(capacity_pages / word_pages + 1),
+        used_(pages / word_pages + 1),
         limit_(limit) {
     set(0, first_page);
   }
+
+  /// Makes bits for pages below `pages`. Called before the limit is raised. Throws out_of_space.
+  void provide(std::uint32_t pages) { used_.provide(pages / word_pages + 1); }
 
   /// Claims `pages` free pages in a row whose first address is a multiple of `align_pages` pages, a
   /// power of two. Returns the first page, or 0 if no such stretch was found.
@@ -118,7 +121,7 @@ class page_bitmap {
 
   std::uint64_t first_number_;
   std::uint32_t first_page_;
-  base::zeroed_array<domain::volatile_word<D, bits>> used_;
+  base::growing_array<domain::volatile_word<D, bits>> used_;
   domain::volatile_word<D, std::uint32_t> limit_;
   domain::volatile_word<D, std::uint64_t> releases_{0};
   // The word in which a search for 2^i pages and more begins.

@@ -11,7 +11,7 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/callers.hpp>
 #include <outlast/base/error.hpp>
-#include <outlast/base/zeroed_array.hpp>
+#include <outlast/base/growing_array.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/domain/spin_lock.hpp>
@@ -61,9 +61,10 @@ class page_space {
     std::byte* base;
     pool_detail::descriptor_map lines;
     std::uint32_t first_page;
-    std::uint32_t page_count;      ///< present limit
-    std::uint32_t capacity_pages;  ///< of the address space
-    bool long_owners = false;      ///< owners may have more than 15 bits, as since format 2
+    std::uint32_t page_count;       ///< present limit
+    std::uint32_t capacity_pages;   ///< to which the pool can grow
+    bool long_owners = false;       ///< owners may have more than 15 bits, as since format 2
+    std::uint32_t space_pages = 0;  ///< of the reserved address space; 0: capacity_pages
   };
 
   /// Makes pages [first, first + count) and their part of the line table exist on the file system.
@@ -209,6 +210,11 @@ class page_space {
   template <class Visit>
   void for_each_run(Visit&& visit) const;
 
+  /// Extends the tables in memory to pages below `pages`, for which address space was reserved.
+  /// Called before raise_limit(), by one thread at a time. Throws out_of_space.
+  void extend_space(std::uint32_t pages);
+  /// Returns the number of pages for which address space was reserved. It never becomes less.
+  [[nodiscard]] std::uint32_t space() const noexcept { return space_pages_.load(relaxed); }
   /// Permits pages below `page_count` after the pool has grown.
   void raise_limit(std::uint32_t page_count) { bitmap_.raise_limit(page_count); }
   /// Marks the pages of a chunk of a table as used. Requires: the pages are beyond the limit, or no
@@ -364,11 +370,12 @@ class page_space {
   grow_function grow_;
   remedy_function remedy_;
   std::string path_;
+  std::atomic<std::uint32_t> space_pages_;
   bitmap bitmap_;
   // For a page before opened_end_ the bit is 1 if the page is known to exist: an earlier process
   // may have given it back. For other pages it is 1 if this process has given it back. Only a
   // page's owner changes its bit.
-  base::zeroed_array<domain::volatile_word<D, bits>> existence_;
+  base::growing_array<domain::volatile_word<D, bits>> existence_;
   std::uint32_t opened_end_ = 0;
   domain::volatile_word<D, std::uint32_t> giving_back_{
       0};  // threads that have claimed pages to do so
@@ -398,10 +405,11 @@ page_space<D>::page_space(geometry where, commit_function commit, std::string pa
       commit_(std::move(commit)),
       give_back_(std::move(give_back)),
       path_(std::move(path)),
-      bitmap_(reinterpret_cast<std::uintptr_t>(where.base) / page_size, where.first_page,
-              where.capacity_pages, where.page_count),
-      existence_(give_back_ ? where.capacity_pages / word_pages + 1 : 0),
-      index_(where.capacity_pages) {
+      space_pages_(where.space_pages == 0 ? where.capacity_pages : where.space_pages),
+      bitmap_(reinterpret_cast<std::uintptr_t>(where.base) / page_size, where.first_page, space(),
+              where.page_count),
+      existence_(give_back_ ? space() / word_pages + 1 : 0),
+      index_(space()) {
   high_water_.store(where_.first_page, relaxed);
   committed_.store(where_.first_page, relaxed);
 }

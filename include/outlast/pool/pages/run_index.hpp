@@ -1,7 +1,7 @@
 // Where the runs of each root begin.
 #pragma once
 
-#include <outlast/base/zeroed_array.hpp>
+#include <outlast/base/growing_array.hpp>
 #include <outlast/pool/tables.hpp>
 
 #include <algorithm>
@@ -31,7 +31,8 @@ class run_index {
   /// Runs of roots from before the opening: the root, and the first page.
   using older_runs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
-  explicit run_index(std::uint32_t capacity_pages) : recorded_for_(capacity_pages) {}
+  /// `pages`: that can be recorded.
+  explicit run_index(std::uint32_t pages) : recorded_for_(pages) {}
   run_index(const run_index&) = delete;
   run_index& operator=(const run_index&) = delete;
   ~run_index() {
@@ -42,6 +43,9 @@ class run_index {
       delete[] all;
     }
   }
+
+  /// Permits pages below `pages`. Throws out_of_space.
+  void provide(std::uint32_t pages) { recorded_for_.provide(pages); }
 
   /// Returns whether add() would have no effect.
   [[nodiscard]] bool has(std::uint32_t root, std::uint32_t page) const noexcept {
@@ -155,7 +159,7 @@ class run_index {
     return find(root);
   }
 
-  base::zeroed_array<std::atomic<std::uint32_t>> recorded_for_;  // the last root, plus 1; by page
+  base::growing_array<std::atomic<std::uint32_t>> recorded_for_;  // the last root, plus 1; by page
   std::array<std::atomic<of_root*>, pool_format::max_chunks> chunks_{};
   std::atomic<bool> lacks_memory_{false};
   older_runs older_;

@@ -97,14 +97,15 @@ class read_only_pool {
   [[nodiscard]] std::uint64_t mapped_bytes() const noexcept {
     return mapped_.load(std::memory_order_acquire);
   }
-  /// Maps the pool up to `bytes`. Thread-safe. Throws error{refused} if that is more than the
-  /// reserved address space.
+  /// Maps the pool up to `bytes`. Reserves more address space if necessary. Thread-safe. Throws
+  /// error{refused} if that is not possible.
   void map_to(std::uint64_t bytes);
 
  private:
   [[nodiscard]] std::optional<std::uint64_t> try_open();
   void require_present(const pool_format::state_slot& state) const;
-  void reserve(std::uintptr_t address, std::uint64_t bytes);
+  void reserve(std::uintptr_t address, std::uint64_t bytes, std::uint64_t space);
+  void extend_space(std::uint64_t bytes);
 
   std::string path_;
   unique_fd fd_;

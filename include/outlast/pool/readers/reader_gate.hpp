@@ -56,6 +56,10 @@ class reader_gate final : public base::outside_readers {
   /// Permits no readers from now on.
   void refuse() { move_to(pool_detail::reader_phase::refused); }
 
+  /// Called before has_grown() for a size beyond the addresses that the writer had reserved.
+  void space_has_grown(std::uint64_t bytes) {
+    page().space_bytes.store(bytes, std::memory_order_release);
+  }
   /// Called before pages beyond the old size are used.
   void has_grown(std::uint64_t bytes) { D::announce(page().pool_bytes, bytes); }
   /// Called before the file is cut. Returns false if an operation may still read the end.

@@ -98,7 +98,7 @@ struct reader_page {
   std::atomic<std::uint64_t> state_generation;  ///< of the pool's state slots
   std::atomic<std::uint64_t> used_slots;        ///< no slot from here on was taken
   std::atomic<std::uint64_t> domain_kind;       ///< of the writer's instructions
-  std::atomic<std::uint64_t> space_bytes;       ///< to which the pool can grow
+  std::atomic<std::uint64_t> space_bytes;       ///< of addresses that the writer has reserved
   std::atomic<std::uint64_t> base_address;
   std::byte reserved[pool_format::page_bytes - 128];
   std::atomic<std::uint64_t> readable[most_readable_roots / 64];  ///< a bit per root

@@ -1,4 +1,4 @@
-// Bodies of page_space: the pages at the end of a pool, which can be cut off.
+// Bodies of page_space: the pages at the end of a pool, which are added and can be cut off.
 #pragma once
 
 #include <outlast/pool/pages/page_space.hpp>
@@ -31,6 +31,16 @@ void page_space<D>::release_tail(std::uint32_t first, std::uint32_t end, Ignores
   for (std::uint32_t page = first; page < end; ++page) {
     if (!ignores(page)) release_pages(page, 1);
   }
+}
+
+template <domain::persistence_domain D>
+void page_space<D>::extend_space(std::uint32_t pages) {
+  if (pages <= space()) return;
+  bitmap_.provide(pages);
+  if (give_back_) existence_.provide(pages / word_pages + 1);
+  index_.provide(pages);
+  // The limit, which is raised later, publishes the tables.
+  space_pages_.store(pages, relaxed);
 }
 
 template <domain::persistence_domain D>

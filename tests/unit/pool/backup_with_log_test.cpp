@@ -261,6 +261,21 @@ TEST_F(BackupWithLog, fails_with_its_device_and_leaves_no_file) {
   }
 }
 
+TEST_F(BackupWithLog, that_is_refused_leaves_the_log_as_it_is) {
+  store(pool_, 1);
+  std::ofstream(copy_) << "something";
+  EXPECT_EQ(reason_of([&] { pool_.backup(copy_); }), errc::already_exists);
+  store(pool_, 2, words / 2);
+  EXPECT_EQ(reason_of([&] { pool_.backup(copy_); }), errc::already_exists);
+  store(pool_, 3, words / 4);
+  fs::remove(copy_);
+  pool_.backup(copy_);
+  auto copy = basic_pool<domain::process>::open(copy_);
+  for (std::uint64_t i = 0; i < words; ++i) {
+    ASSERT_EQ(*word_at(copy, i), i < words / 4 ? 3u : i < words / 2 ? 2u : 1u) << i;
+  }
+}
+
 TEST_F(BackupWithLog, that_fails_leaves_the_pool_in_use) {
   store(pool_, 1);
   const auto failing = [](const std::byte*, std::size_t) { throw std::runtime_error("full"); };

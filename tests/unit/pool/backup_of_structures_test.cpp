@@ -11,7 +11,7 @@
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/redo_opt.hpp>
-#include <tests/support/temp_pool.hpp>
+#include <tests/support/memory_folder.hpp>
 
 #include <gtest/gtest.h>
 
@@ -117,15 +117,16 @@ TYPED_TEST_SUITE(BackupOfStructures, domains);
 
 TYPED_TEST(BackupOfStructures, recovers_all_of_them_to_one_moment) {
   using pool = basic_pool<TypeParam>;
-  const test::temp_directory directory;
+  const test::scratch_folder directory;
   struct copy_of_pool {
     std::string path;
     std::uint64_t synced;
   };
   std::vector<copy_of_pool> copies;
-  auto original = pool::create(directory.file("pool"), {.size_bytes = std::size_t{256} << 20,
-                                                        .log_bytes = std::size_t{1} << 20,
-                                                        .per_operation_device_sync = true});
+  auto original =
+      pool::create((directory.path() / "pool").string(), {.size_bytes = std::size_t{256} << 20,
+                                                          .log_bytes = std::size_t{1} << 20,
+                                                          .per_operation_device_sync = true});
   {
     structures<TypeParam> all(original);
     std::atomic<bool> stop{false};
@@ -144,7 +145,7 @@ TYPED_TEST(BackupOfStructures, recovers_all_of_them_to_one_moment) {
       while (pushed.load() < before + 100) std::this_thread::yield();
       const std::uint64_t synced = pushed.load();
       all.jobs.sync();
-      copies.push_back({directory.file("copy" + std::to_string(i)), synced});
+      copies.push_back({(directory.path() / ("copy" + std::to_string(i))).string(), synced});
       original.backup(copies.back().path);
     }
     stop.store(true);

@@ -15,9 +15,12 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -181,6 +184,35 @@ TEST_F(BackupWithLog, has_no_updates_of_managers_that_are_opened_meanwhile) {
   tx::redo_opt<domain::process> found(copy, "accounts");
   EXPECT_EQ(value_in(found), 1u);
   for (const root_info& each : copy.roots()) EXPECT_EQ(each.name.find("others"), std::string::npos);
+}
+
+TEST_F(BackupWithLog, has_roots_whose_space_gets_a_log_of_transactions) {
+  constexpr std::uint32_t pages = 2048;
+  constexpr std::size_t bytes = pages * pool_format::page_bytes;
+  const attached_root root = pool_.attach_root("run", "run", 1, true);
+  void* const run =
+      pool_.pages().allocate_run(pool_format::run_kind::large, root.index, 1, pages, bytes);
+  std::memset(run, 7, bytes);
+  domain::flush<logged_file>(run, bytes);
+  domain::fence<logged_file>();
+  pool_.publish_root(root.index, run);
+  pool_.detach_root(root.index, false);
+  bool is_in_its_space = false;
+  stream([&] {
+    pool_.drop_root("run");
+    manager accounts(pool_, "accounts", for_ever);
+    for (int i = 0; i < 3000; ++i) add_one(accounts);
+    for (const region_info& each : pool_.regions()) {
+      const std::byte* const first = static_cast<std::byte*>(run);
+      is_in_its_space |= each.kind == region_kind::log && each.address >= first &&
+                         each.address + each.bytes <= first + bytes;
+    }
+  });
+  ASSERT_TRUE(is_in_its_space);
+  auto copy = basic_pool<domain::process>::open(copy_);
+  const attached_root found = copy.attach_root("run", "run", 1, true);
+  const auto* const in_copy = reinterpret_cast<const std::byte*>(copy.base() + found.object_offset);
+  EXPECT_EQ(std::count(in_copy, in_copy + bytes, std::byte{7}), std::ptrdiff_t{bytes});
 }
 
 /// The state of one moment: one thread makes each number durable in one word and then in the next.

@@ -16,6 +16,7 @@ const std::vector<micro_benchmark>& micro_benchmarks() {
       {"growth-disk", "the same on a disk, with LMDB and RocksDB", measure_growth_on_disk},
       {"refill", "a pool's file after ten rounds of filling and erasing", measure_refill},
       {"open-large", "opening cleanly closed pools of 1 TiB", measure_large_open},
+      {"backup", "backups of pools while threads write to them", measure_backup},
       {"epochs", "buffered structures: all of the following", measure_epochs},
       {"epochs-maps", "buffered maps beside transient and strict ones", measure_epoch_maps},
       {"epochs-queues", "buffered queues beside transient and strict ones", measure_epoch_queues},

@@ -58,7 +58,7 @@ void measure_memory(const micro_settings& settings, const micro_sink& sink);
 void measure_recovery(const micro_settings& settings, const micro_sink& sink);
 /// Opening cleanly closed pools of several sizes.
 void measure_open(const micro_settings& settings, const micro_sink& sink);
-/// Pools of format version 2: all of the following four.
+/// Pools of format version 2: all of the following five.
 void measure_pools(const micro_settings& settings, const micro_sink& sink);
 /// The durations of operations while their pool grows, in memory.
 void measure_growth(const micro_settings& settings, const micro_sink& sink);
@@ -68,6 +68,8 @@ void measure_growth_on_disk(const micro_settings& settings, const micro_sink& si
 void measure_refill(const micro_settings& settings, const micro_sink& sink);
 /// Opening cleanly closed pools of 1 TiB.
 void measure_large_open(const micro_settings& settings, const micro_sink& sink);
+/// Backups of pools while threads write to them.
+void measure_backup(const micro_settings& settings, const micro_sink& sink);
 /// Updates, growth and recovery of sets without durable links.
 void measure_sets(const micro_settings& settings, const micro_sink& sink);
 /// All that follows about buffered structures, beside transient and strict ones. [Wen21, 5.2, 6]

@@ -279,6 +279,7 @@ void measure_pools(const micro_settings& settings, const micro_sink& sink) {
   measure_growth_on_disk(settings, sink);
   measure_refill(settings, sink);
   measure_large_open(settings, sink);
+  measure_backup(settings, sink);
 }
 
 }  // namespace outlast::bench

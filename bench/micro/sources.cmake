@@ -2,6 +2,7 @@
 target_sources(
   outlast-bench
   PRIVATE ${CMAKE_CURRENT_LIST_DIR}/allocator.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/backup.cpp
           ${CMAKE_CURRENT_LIST_DIR}/epoch_applications.cpp
           ${CMAKE_CURRENT_LIST_DIR}/epoch_media.cpp
           ${CMAKE_CURRENT_LIST_DIR}/epochs.cpp

@@ -19,6 +19,7 @@ outlast_sources(outlast_core pool
   journal/log_format.cpp
   journal/log_reader.cpp
   journal/redo_log.cpp
+  journal/watched_log.cpp
   new_pool.cpp
   opening.cpp
   readers/read_only_pool.cpp

@@ -23,6 +23,7 @@ outlast_headers(outlast_library pool
   impl/pool_space.hpp
   impl/region_table.hpp
   impl/root_directory.hpp
+  journal/file_watch.hpp
   journal/log_format.hpp
   journal/redo_log.hpp
   pages/descriptor_map.hpp

@@ -351,10 +351,12 @@ class basic_pool {
   /// earlier operations. Never replaces a file. The copy is durable at return. Stores of other
   /// threads wait for a bounded time; the result has the measured times. Until the return, no free
   /// pages return to the file system, and a system call must not write into the pool (EFAULT). No
-  /// thread that uses the pool may block SIGSEGV. Throws error{already_exists, no_space,
-  /// io_failure, read_only, not_found, refused}. The last is thrown while another backup of the
-  /// pool runs, and for a pool with a log. After an error there is no copy, and the pool is
-  /// unaffected. Requires: a pool in memory is not used during the call.
+  /// thread that uses the pool may block SIGSEGV. The copy of a pool with a log is one file without
+  /// a log, and has all operations that were fenced before the call; fences wait for a checkpoint.
+  /// Throws error{already_exists, no_space, io_failure, read_only, not_found, refused}. The last is
+  /// thrown while another backup of the pool runs. After an error there is no copy, and the pool is
+  /// unaffected, unless the device of its log has failed. Requires: a pool in memory is not used
+  /// during the call.
   backup_result backup(const std::string& path) const;
   /// Like the above, to a stream: calls `write` with the bytes of the copy in ascending order,
   /// holes as zeros. The chunks that other threads change before they are written need memory, and

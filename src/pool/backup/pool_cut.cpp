@@ -103,8 +103,7 @@ void fill_holes(std::byte* bytes, const pool_cut::part& whole,
 }  // namespace
 
 pool_cut::pool_cut(const cut_memory& memory, int spill_fd)
-    : fault_receiver(memory.base, memory.base + memory.protected_bytes),
-      memory_(memory),
+    : memory_(memory),
       spill_fd_(spill_fd),
       chunks_((memory.protected_bytes + memory.chunk_bytes - 1) / memory.chunk_bytes),
       slots_(static_cast<unsigned>(
@@ -119,19 +118,29 @@ pool_cut::pool_cut(const cut_memory& memory, int spill_fd)
 }
 
 pool_cut::~pool_cut() {
-  if (!receiving_) return;
   unprotect_everything();
-  stop_receiving_faults(*this);
+  if (receiving_) stop_receiving_faults(*this);
 }
 
 void pool_cut::protect() {
-  receive_faults(*this);
-  receiving_ = true;
+  const file_mapping all{memory_.base, 0, memory_.protected_bytes};
   const auto began = cut_clock::now();
+  protect({&all, 1});
+  protection_ = cut_clock::now() - began;
+}
+
+void pool_cut::protect(std::span<const file_mapping> mappings) {
+  for (file_mapping each : mappings) {
+    if (each.offset >= memory_.protected_bytes) continue;
+    each.bytes = std::min(each.bytes, memory_.protected_bytes - each.offset);
+    mappings_.push_back(each);
+  }
+  receive_faults_of_mappings();
   // Any store that meets a protected page waits until `preserving`: no later store can then meet an
   // unprotected page.
   phase_.store(phase::protecting);
-  if (::mprotect(memory_.base, memory_.protected_bytes, PROT_READ) != 0) {
+  for (const file_mapping& each : mappings_) {
+    if (::mprotect(each.begin, each.bytes, PROT_READ) == 0) continue;
     const int error_number = errno;
     unprotect_everything();
     throw error(errc::no_space, memory_.path,
@@ -140,7 +149,19 @@ void pool_cut::protect() {
   }
   phase_.store(phase::preserving);
   announce_event();
-  protection_ = cut_clock::now() - began;
+}
+
+void pool_cut::receive_faults_of_mappings() {
+  if (mappings_.empty()) return;
+  std::byte* first = mappings_.front().begin;
+  std::byte* end = first;
+  for (const file_mapping& each : mappings_) {
+    first = std::min(first, each.begin);
+    end = std::max(end, each.begin + each.bytes);
+  }
+  set_range(first, end);
+  receive_faults(*this);
+  receiving_ = true;
 }
 
 std::size_t pool_cut::size_of(std::size_t chunk) const noexcept {
@@ -206,7 +227,7 @@ std::optional<pool_cut::taken_chunk> pool_cut::take_from_memory() {
 /// Returns the stored parts of a chunk. The holes of a file can be found only from its start to its
 /// end: each search for the end of a part takes time for the whole part.
 std::vector<pool_cut::part> pool_cut::find_parts(std::size_t chunk) {
-  if (memory_.stored_fd < 0) return {whole(chunk)};
+  if (!memory_.has_known_holes) return {whole(chunk)};
   std::vector<part> found;
   const auto [begin, end] = whole(chunk);
   for (std::uint64_t at = begin; at < end;) {
@@ -239,9 +260,23 @@ std::chrono::nanoseconds pool_cut::longest_wait() const noexcept {
 // ---- The handler, and both ----
 
 fault_receiver::verdict pool_cut::let_write(const std::byte* address) noexcept {
-  if (address < begin() || address >= end()) return verdict::not_mine;
+  for (const file_mapping& each : mappings_) {
+    if (address < each.begin || address >= each.begin + each.bytes) continue;
+    const std::uint64_t offset = each.offset + static_cast<std::uint64_t>(address - each.begin);
+    return let_write_chunk(offset / memory_.chunk_bytes);
+  }
+  return verdict::not_mine;
+}
+
+void pool_cut::before_write(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  const std::uint64_t end = std::min(offset + bytes, memory_.protected_bytes);
+  for (std::uint64_t at = offset; at < end; at = offset_of(at / memory_.chunk_bytes + 1)) {
+    (void)let_write_chunk(at / memory_.chunk_bytes);
+  }
+}
+
+fault_receiver::verdict pool_cut::let_write_chunk(std::size_t chunk) noexcept {
   const auto began = cut_clock::now();
-  const auto chunk = static_cast<std::size_t>(address - begin()) / memory_.chunk_bytes;
   const verdict result = make_writable(chunk);
   if (result != verdict::resolved) return result;
   const std::int64_t waited = std::chrono::nanoseconds(cut_clock::now() - began).count();
@@ -312,8 +347,8 @@ std::byte* pool_cut::bytes_of(unsigned slot) const noexcept {
   return buffer_.data() + slot * memory_.chunk_bytes;
 }
 
-/// Reads the file if it may have holes: loads from a hole would take space of a file system in
-/// memory, and end the process if that is full. Returns 0 or an errno.
+/// Reads the file if it may have holes, or if memory is not the same: loads from a hole would take
+/// space of a file system in memory, and end the process if that is full. Returns 0 or an errno.
 int pool_cut::copy(const part& of, std::byte* to) const noexcept {
   if (memory_.stored_fd >= 0) {
     return transfer_unwatched(SYS_pread64, memory_.stored_fd, to, of.end - of.begin, of.begin);
@@ -322,17 +357,24 @@ int pool_cut::copy(const part& of, std::byte* to) const noexcept {
   return 0;
 }
 
-/// Returns 0 or an errno.
+/// Returns 0 or an errno. A pool that is used by its owner alone has no mappings here.
 int pool_cut::unprotect(std::size_t chunk) noexcept {
-  if (!receiving_) return 0;  // the pool is used by its owner alone
-  const std::uint64_t begin = offset_of(chunk);
-  const std::uint64_t bytes = std::min(memory_.chunk_bytes, memory_.protected_bytes - begin);
-  return ::mprotect(memory_.base + begin, bytes, PROT_READ | PROT_WRITE) == 0 ? 0 : errno;
+  const std::uint64_t chunk_end = offset_of(chunk + 1);
+  for (const file_mapping& each : mappings_) {
+    const std::uint64_t begin = std::max(offset_of(chunk), each.offset);
+    const std::uint64_t end = std::min(chunk_end, each.offset + each.bytes);
+    if (begin >= end) continue;
+    std::byte* const first = each.begin + (begin - each.offset);
+    if (::mprotect(first, end - begin, PROT_READ | PROT_WRITE) != 0) return errno;
+  }
+  return 0;
 }
 
-/// Cannot fail for lack of mappings: the range has fewer mappings afterwards.
+/// Cannot fail for lack of mappings: the ranges have fewer mappings afterwards.
 void pool_cut::unprotect_everything() noexcept {
-  (void)::mprotect(memory_.base, memory_.protected_bytes, PROT_READ | PROT_WRITE);
+  for (const file_mapping& each : mappings_) {
+    (void)::mprotect(each.begin, each.bytes, PROT_READ | PROT_WRITE);
+  }
   phase_.store(phase::writable);
   announce_event();
 }

@@ -4,9 +4,13 @@
 // in the handler of SIGSEGV until the whole range is protected and its chunk is preserved.
 // Therefore no store that happens after a missing store is part of the state: it is a state that a
 // kill can leave.
+//
+// A pool with a log is not protected, because only its log writes to its file. The log reports each
+// page before it writes it. Only mappings through which threads store to the file are protected.
 #pragma once
 
 #include <outlast/base/anonymous_memory.hpp>
+#include <outlast/pool/journal/file_watch.hpp>
 #include <src/pool/backup/write_faults.hpp>
 
 #include <atomic>
@@ -15,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,30 +27,36 @@ namespace outlast::pool_detail {
 
 /// Memory to copy, and the file under it.
 struct cut_memory {
-  std::string path;  ///< of the pool, for messages
-  std::byte* base;
+  std::string path;               ///< of the pool, for messages
+  std::byte* base;                ///< not used if the file is read
   std::uint64_t bytes;            ///< to copy
   std::uint64_t protected_bytes;  ///< at least `bytes`, in units in which it is mapped
   std::uint64_t chunk_bytes;      ///< a multiple of these units
-  int stored_fd;                  ///< the mapped file; -1: it has no holes and is not read
+  int stored_fd;                  ///< the mapped file; -1: it is not read
+  bool has_known_holes;           ///< and the file system can determine them
 };
 
 /// The state of a pool at the moment of protect(). One thread takes the chunks, each once.
 ///
-/// Thread-safety: only let_write() may be called concurrently, by the handler.
+/// Thread-safety: only let_write(), by the handler, and before_write(), by the pool's log, may be
+/// called concurrently.
 /// Invariants:
 ///   I1  a chunk is writable only after its bytes have been preserved, unless the cut has failed.
 ///   I2  no byte of the pool changes between the end of protect() and I1.
-class pool_cut final : fault_receiver {
+class pool_cut final : fault_receiver, public file_watch {
  public:
   /// `spill_fd`: the file into which a handler writes a chunk, at its offset in the pool, if the
   /// memory for chunks is exhausted.
   pool_cut(const cut_memory& memory, int spill_fd);
-  /// Makes the range writable.
+  /// Makes the memory writable.
   ~pool_cut();
 
-  /// Protects the range. Throws error{no_space, refused}.
+  /// Protects the memory. Throws error{no_space, refused}.
   void protect();
+  /// Protects these mappings of a file, of which no other part changes without before_write().
+  /// Throws error{no_space, refused}.
+  void protect(std::span<const file_mapping> mappings) override;
+  void before_write(std::uint64_t offset, std::uint64_t bytes) noexcept override;
 
   [[nodiscard]] std::size_t chunks() const noexcept { return chunks_; }
   [[nodiscard]] std::uint64_t offset_of(std::size_t chunk) const noexcept {
@@ -86,6 +97,7 @@ class pool_cut final : fault_receiver {
   static constexpr std::uint32_t first_slot = 4;
 
   [[nodiscard]] verdict let_write(const std::byte* address) noexcept override;
+  [[nodiscard]] verdict let_write_chunk(std::size_t chunk) noexcept;
   [[nodiscard]] verdict make_writable(std::size_t chunk) noexcept;
   void preserve(std::size_t chunk) noexcept;
   [[nodiscard]] int spill(std::size_t chunk) noexcept;
@@ -98,6 +110,7 @@ class pool_cut final : fault_receiver {
   }
   [[nodiscard]] int unprotect(std::size_t chunk) noexcept;
   void unprotect_everything() noexcept;
+  void receive_faults_of_mappings();
   void abandon(int error_number) noexcept;
   void require_intact() const;
   void wait_for_event(std::uint32_t seen) noexcept;
@@ -105,6 +118,7 @@ class pool_cut final : fault_receiver {
 
   cut_memory memory_;
   int spill_fd_;
+  std::vector<file_mapping> mappings_;  // protected, if phase_ is not `writable`
   std::size_t chunks_;
   unsigned slots_;
   base::anonymous_memory

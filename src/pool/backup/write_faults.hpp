@@ -6,11 +6,11 @@
 
 namespace outlast::pool_detail {
 
-/// A range of memory that its owner has write-protected.
+/// A range of memory of which its owner has write-protected parts.
 class fault_receiver {
  public:
   enum class verdict {
-    not_mine,  ///< the address is outside of the range
+    not_mine,  ///< the address is outside of the parts
     resolved,  ///< the address was protected and can be written
     writable,  ///< the address could be written before the call
   };
@@ -22,14 +22,19 @@ class fault_receiver {
   [[nodiscard]] virtual verdict let_write(const std::byte* address) noexcept = 0;
 
  protected:
-  fault_receiver(std::byte* begin, std::byte* end) noexcept : begin_(begin), end_(end) {}
+  fault_receiver() = default;
   ~fault_receiver() = default;
+  /// Requires: the object receives no faults.
+  void set_range(std::byte* begin, std::byte* end) noexcept {
+    begin_ = begin;
+    end_ = end;
+  }
   fault_receiver(const fault_receiver&) = delete;
   fault_receiver& operator=(const fault_receiver&) = delete;
 
  private:
-  std::byte* begin_;
-  std::byte* end_;
+  std::byte* begin_ = nullptr;
+  std::byte* end_ = nullptr;
 };
 
 /// Sends the faults of stores in the receiver's range to it. Other faults go to the handler of

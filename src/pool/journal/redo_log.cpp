@@ -104,7 +104,7 @@ redo_log::redo_log(const mapped_file& pool, const parsed_header& header, found_l
 redo_log::~redo_log() {
   // In the child of a fork the mappings do not exist.
   if (process_ == ::getpid()) {
-    for (const std::span<std::byte> each : through_) ::munmap(each.data(), each.size());
+    for (const file_mapping& each : through_) ::munmap(each.begin, each.bytes);
   }
   const bool unused = created_ && sequence_ == 1 && fd_.get() >= 0;
   if (unused && process_ == ::getpid()) forget_own_file(path_, fd_.get());
@@ -292,11 +292,13 @@ std::byte* redo_log::map_through(std::uintptr_t first, std::size_t bytes) {
   const std::uint64_t before = offset % kernel_page;
   const std::lock_guard lock(mutex_);
   through_.reserve(through_.size() + 1);
+  // A copy that is being made does not protect later mappings.
+  if (watch_ != nullptr) watch_->before_write(offset - before, before + bytes);
   void* const found = ::mmap(nullptr, before + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, pool_fd_,
                              static_cast<off_t>(offset - before));
   if (found == MAP_FAILED) fail(pool_path_, "map a part of the pool once more", errno);
   ::madvise(found, before + bytes, MADV_DONTFORK);
-  through_.emplace_back(static_cast<std::byte*>(found), before + bytes);
+  through_.push_back({static_cast<std::byte*>(found), offset - before, before + bytes});
   return static_cast<std::byte*>(found) + before;
 }
 
@@ -311,7 +313,7 @@ domain::log_counters redo_log::counters() const noexcept {
   all.syncs += syncs_through_.load(std::memory_order_relaxed);
   all.memory_bytes = (buffer_.capacity() + zeros_.capacity()) * sizeof(aligned_page) +
                      runs_.capacity() * sizeof(line_run) +
-                     (pages_.capacity() + last_.capacity()) * sizeof pages_[0];
+                     (pages_.capacity() + early_.capacity() + last_.capacity()) * sizeof pages_[0];
   return all;
 }
 
@@ -361,6 +363,7 @@ void redo_log::fill(std::uint64_t lines_offset) {
 void redo_log::reserve_pages(std::span<const domain::line_range> lines) {
   std::size_t more = 0;
   for (const domain::line_range& each : lines) more += each.lines * line_bytes / page_bytes + 2;
+  more += early_.size();
   if (pages_.capacity() - pages_.size() >= more) return;
   forget_duplicates();
   pages_.reserve(std::max(2 * pages_.size(), pages_.size() + more));
@@ -400,6 +403,7 @@ int redo_log::checkpoint_alone() {
   // Memory may have stores that a failed batch was to make durable.
   if (failed_ != 0) return failed_;
   if (head_ == first_batch_offset) return 0;
+  take_back_early_pages(early_written_);
   forget_duplicates();
   // First the page that records, in a copy of the file, of which batches the rest may have a part.
   if (const int failed = write_page(0)) return is_lack_of_room(failed) ? no_room : failed;
@@ -411,6 +415,7 @@ int redo_log::checkpoint_alone() {
   if (const int failed = write_first_page({generation_, generation_})) {
     return is_lack_of_room(failed) ? no_room : failed;
   }
+  take_back_early_pages(0);
   lengthen();
   // (P3) persisted-before (P4): the batches that the log drops are in the pool's file.
   if (const int failed = sync(pool_path_, pool_fd_)) return failed;
@@ -542,6 +547,7 @@ void redo_log::copy_page(std::uint32_t page, std::span<std::byte> to) const {
 
 int redo_log::write_copy(std::uint32_t page, std::span<const std::byte> copy) {
   const std::uint64_t offset = std::uint64_t{page} * page_bytes;
+  if (watch_ != nullptr) watch_->before_write(offset, copy.size());
   const int failed = device().write(pool_path_, pool_fd_, offset, copy.data(), copy.size());
   if (failed == 0) counters_.page_bytes += page_bytes;
   return failed;

@@ -3,13 +3,15 @@
 // at most the operation that was running. A buffered structure may lack its last operations, but
 // none that was synced before the backup.
 #include <outlast/containers/red_black_tree.hpp>
+#include <outlast/domain.hpp>
+#include <outlast/durable/policy.hpp>
 #include <outlast/epoch/queue.hpp>
 #include <outlast/lockfree/hash_table.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/redo_opt.hpp>
-#include <tests/support/temp_pool.hpp>
+#include <tests/support/memory_folder.hpp>
 
 #include <gtest/gtest.h>
 
@@ -55,23 +57,24 @@ std::uint64_t sum(Manager& in, tx::root<ledger> all) {
 }
 
 /// The structures of a pool. Each thread has its own keys, which it inserts in ascending order.
+template <class D>
 struct structures {
-  explicit structures(pool& in)
+  explicit structures(basic_pool<D>& in)
       : first(in, "first"),
         second(in, "second"),
         jobs(in, "jobs"),
         bank(in, "bank", {.replica_bytes = 4 << 20}),
         savings(in, "savings", {.replica_bytes = 4 << 20}) {
     const auto fill = [](ledger& all) { all.insert(0, money); };
-    bank.update(bank.root<ledger>("accounts"), fill);
-    savings.update(savings.root<ledger>("accounts"), fill);
+    bank.update(bank.template root<ledger>("accounts"), fill);
+    savings.update(savings.template root<ledger>("accounts"), fill);
   }
 
   void advance(unsigned thread, std::uint64_t number) {
     first.insert(key_of(thread, number), number);
     second.insert(key_of(thread, number), number);
-    transfer(bank, bank.root<ledger>("accounts"), number % accounts);
-    transfer(savings, savings.root<ledger>("accounts"), number % accounts);
+    transfer(bank, bank.template root<ledger>("accounts"), number % accounts);
+    transfer(savings, savings.template root<ledger>("accounts"), number % accounts);
     if (thread == 0) jobs.push(number);
   }
 
@@ -90,31 +93,42 @@ struct structures {
       const std::uint64_t two = count(second, thread);
       EXPECT_TRUE(one == two || one == two + 1) << one << " and " << two;
     }
-    EXPECT_EQ(sum(bank, bank.root<ledger>("accounts")), money);
-    EXPECT_EQ(sum(savings, savings.root<ledger>("accounts")), money);
+    EXPECT_EQ(sum(bank, bank.template root<ledger>("accounts")), money);
+    EXPECT_EQ(sum(savings, savings.template root<ledger>("accounts")), money);
     std::uint64_t last = 0;
     jobs.for_each([&](std::uint64_t number) { EXPECT_EQ(number, ++last); });
     EXPECT_LE(last, count(second, 0));
     EXPECT_GE(last, synced);
   }
 
-  lockfree::hash_table<std::uint64_t, std::uint64_t> first;
-  sets::link_free_hash<std::uint64_t, std::uint64_t> second;
-  epoch::queue<std::uint64_t> jobs;
-  tx::left_right<> bank;
-  tx::redo_opt<> savings;
+  using policy = durable::flit<durable::tag::adjacent, durable::automatic, D>;
+
+  lockfree::hash_table<std::uint64_t, std::uint64_t, policy> first;
+  sets::link_free_hash<std::uint64_t, std::uint64_t, D> second;
+  epoch::queue<std::uint64_t, D> jobs;
+  tx::left_right<D> bank;
+  tx::redo_opt<D> savings;
 };
 
-TEST(BackupOfStructures, recovers_all_of_them_to_one_moment) {
-  const test::temp_directory directory;
+template <class D>
+class BackupOfStructures : public testing::Test {};
+using domains = testing::Types<domain::native, domain::logged_file>;
+TYPED_TEST_SUITE(BackupOfStructures, domains);
+
+TYPED_TEST(BackupOfStructures, recovers_all_of_them_to_one_moment) {
+  using pool = basic_pool<TypeParam>;
+  const test::scratch_folder directory;
   struct copy_of_pool {
     std::string path;
     std::uint64_t synced;
   };
   std::vector<copy_of_pool> copies;
-  auto original = pool::create(directory.file("pool"), {.size_bytes = std::size_t{256} << 20});
+  auto original =
+      pool::create((directory.path() / "pool").string(), {.size_bytes = std::size_t{256} << 20,
+                                                          .log_bytes = std::size_t{1} << 20,
+                                                          .per_operation_device_sync = true});
   {
-    structures all(original);
+    structures<TypeParam> all(original);
     std::atomic<bool> stop{false};
     std::atomic<std::uint64_t> pushed{0};
     std::vector<std::jthread> running;
@@ -131,16 +145,16 @@ TEST(BackupOfStructures, recovers_all_of_them_to_one_moment) {
       while (pushed.load() < before + 100) std::this_thread::yield();
       const std::uint64_t synced = pushed.load();
       all.jobs.sync();
-      copies.push_back({directory.file("copy" + std::to_string(i)), synced});
+      copies.push_back({(directory.path() / ("copy" + std::to_string(i))).string(), synced});
       original.backup(copies.back().path);
     }
     stop.store(true);
   }
   original.close();
   for (const copy_of_pool& each : copies) {
-    auto copy = pool::open(each.path);
+    auto copy = pool::open(each.path, {.per_operation_device_sync = true});
     EXPECT_TRUE(copy.was_dirty());
-    structures(copy).expect_moment(each.synced);
+    structures<TypeParam>(copy).expect_moment(each.synced);
     copy.close();
   }
 }

@@ -367,12 +367,6 @@ TEST_F(Backup, has_the_size_of_its_moment_if_the_pool_grows) {
   EXPECT_EQ(copy.roots().size(), 1u);
 }
 
-TEST_F(Backup, of_a_pool_with_a_log_is_refused) {
-  auto logged = basic_pool<domain::logged_file>::create(path_, roomy);
-  EXPECT_EQ(reason_of([&] { logged.backup(copy_); }), errc::refused);
-  EXPECT_FALSE(fs::exists(copy_));
-}
-
 TEST_F(Backup, of_a_closed_pool_is_refused) {
   auto original = pool::create(path_, roomy);
   original.close();

@@ -3,6 +3,7 @@
 
 #include <outlast/pool/backup_result.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,6 +14,7 @@
 namespace outlast::pool_detail {
 
 class mapped_file;
+class redo_log;
 
 /// The pool that a backup copies.
 struct backup_source {
@@ -22,6 +24,8 @@ struct backup_source {
   std::uint64_t bytes;                           ///< length of the pool's file
   std::unique_lock<std::recursive_mutex> alone;  ///< excludes calls until the pool is protected
   std::shared_ptr<void> without_growth;          ///< the pool does not grow while it exists
+  redo_log* log;                                 ///< nullptr: the pool has none
+  std::chrono::nanoseconds stop;                 ///< the longest stop of fences so far
 };
 
 /// Receives the bytes of a pool in ascending order, without gaps.

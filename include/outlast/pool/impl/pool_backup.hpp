@@ -3,8 +3,10 @@
 
 #include <outlast/pool/detail/backup.hpp>
 #include <outlast/pool/file/mapped_file.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool.hpp>
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -13,16 +15,15 @@ namespace outlast {
 
 template <domain::persistence_domain D>
 pool_detail::backup_source basic_pool<D>::source_of_backup() const {
+  require_usable();
+  // Before the locks: this takes long if the log is long.
+  std::chrono::nanoseconds stop{0};
+  if (log_) stop = log_->write_back_early();
   auto lock = usable_alone();
-  if (log_) {
-    throw error(errc::refused, path_,
-                "a pool with a log cannot be backed up while it is open, because its file and its "
-                "log are of different moments; close the pool and copy it with 'outlast backup', "
-                "or use Checkpoint() if it is a store");
-  }
   auto without_growth = std::make_shared<std::unique_lock<domain::spin_lock<D>>>(growing_);
   const std::uint64_t bytes = std::uint64_t{page_count()} * pool_format::page_bytes;
-  return {path_, file_.get(), base_, bytes, std::move(lock), std::move(without_growth)};
+  return {path_,      file_.get(), base_, bytes, std::move(lock), std::move(without_growth),
+          log_.get(), stop};
 }
 
 template <domain::persistence_domain D>

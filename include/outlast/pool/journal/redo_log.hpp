@@ -4,10 +4,12 @@
 
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/pool/file/mapped_file.hpp>
+#include <outlast/pool/journal/file_watch.hpp>
 #include <outlast/pool/journal/log_format.hpp>
 #include <outlast/pool/pool_options.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -90,6 +92,19 @@ class redo_log final : public domain::line_log {
   /// error{io_failure}.
   void retire();
 
+  // ---- Copies of the pool's file while the log is in use: watched_log.cpp ----
+
+  /// Writes the pages in the log in place, like a checkpoint that lets fences continue, so that a
+  /// call of watch() soon after it is short. Returns the longest time in which fences had to wait.
+  /// Throws error{io_failure, no_space}.
+  std::chrono::nanoseconds write_back_early();
+  /// Makes a checkpoint, and calls `by.protect()` before the next batch is appended. From then on,
+  /// `by` receives each write to the pool's file, until unwatch(). The file has all batches at that
+  /// moment. Returns the time in which fences had to wait. Throws error{io_failure, no_space} and
+  /// the exceptions of protect(). Requires: no copy is under way.
+  std::chrono::nanoseconds watch(file_watch& by);
+  void unwatch() noexcept;
+
  private:
   /// Has the alignment for writes past the kernel's cache.
   struct alignas(pool_format::page_bytes) aligned_page {
@@ -124,6 +139,10 @@ class redo_log final : public domain::line_log {
   void forget_duplicates();
   void note_pages(std::span<const domain::line_range> lines) noexcept;
   [[nodiscard]] int checkpoint_alone();
+  void take_back_early_pages(std::size_t from) noexcept;
+  void begin_early_pages();
+  [[nodiscard]] int write_early_pages();
+  void require_written(int failed);
   void lengthen() noexcept;
   [[nodiscard]] copied_pages count_copied() const noexcept;
   [[nodiscard]] std::uint64_t max_copied() const noexcept;
@@ -171,6 +190,10 @@ class redo_log final : public domain::line_log {
   std::uint64_t last_bytes_ = 0;          // of the last batch
   int failed_ = 0;                        // errno of a batch that failed
   std::vector<std::uint32_t> pages_;      // in the log, some of them twice
+  /// More pages in the log, each once. The first ones have been written in place since they were
+  /// noted. pages_ has room for all of them.
+  std::vector<std::uint32_t> early_;
+  std::size_t early_written_ = 0;
   std::vector<owned_pages> owned_;
   std::size_t look_again_ = 0;  // size of pages_ at which to check for pages to drop
   /// Ascending: the pages in the log at the last checkpoint, or, if that did not drop them, since
@@ -181,7 +204,8 @@ class redo_log final : public domain::line_log {
   std::vector<aligned_page> zeros_;
   std::vector<aligned_page> buffer_;  // the batch
   domain::log_counters counters_;
-  std::vector<std::span<std::byte>> through_;  // second mappings of parts of the pool's file
+  std::vector<file_mapping> through_;  // second mappings of parts of the pool's file
+  file_watch* watch_ = nullptr;        // of the copy that is being made of the pool's file
   std::atomic<std::uint64_t> syncs_through_{0};
 };
 

@@ -55,12 +55,14 @@ class reader_gate final : public base::outside_readers {
 
   /// Called before pages beyond the old size are used.
   void has_grown(std::uint64_t bytes) { D::announce(page().pool_bytes, bytes); }
-  /// Called before the file is cut. Returns false if an operation may still read the end.
-  [[nodiscard]] bool may_cut(std::uint64_t bytes) {
+  /// Called before have_left(), when the pages from `bytes` on are not used any more.
+  void will_be_cut(std::uint64_t bytes) {
     // (1) full barrier: an operation that (2) does not see reads the new size.
     D::announce(page().pool_bytes, bytes);
-    return wait_for_all(false);
   }
+  /// Called before the file is cut. Waits for a short time for the operations that run. Returns
+  /// false if one of them may still read the end.
+  [[nodiscard]] bool have_left() { return wait_for_all(false); }
   /// Called before the state is written, with its generation.
   void state_changes(std::uint64_t generation) {
     page().state_generation.store(generation, std::memory_order_release);

@@ -20,6 +20,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace outlast {
@@ -38,13 +39,15 @@ constexpr std::size_t room = std::size_t{8} << 20;
 /// A pool in memory with readers.
 class pool_with_readers {
  public:
-  explicit pool_with_readers(unsigned readers = 8, unsigned patience_ms = 60'000) : memory_(room) {
+  explicit pool_with_readers(unsigned readers = 8, unsigned patience_ms = 60'000,
+                             std::size_t bytes = room)
+      : memory_(bytes) {
     pool_options chosen;
-    chosen.size_bytes = room;
+    chosen.size_bytes = bytes;
     chosen.format_version = 2;
     chosen.max_readers = readers;
     chosen.reader_patience_ms = patience_ms;
-    pool_ = memory_pool::in_memory(memory_.data(), room, true, chosen);
+    pool_ = memory_pool::in_memory(memory_.data(), bytes, true, chosen);
   }
   [[nodiscard]] memory_pool& operator*() const noexcept { return *pool_; }
   [[nodiscard]] memory_pool* operator->() const noexcept { return pool_.get(); }
@@ -179,6 +182,27 @@ TEST(readers_in_memory, find_a_root_that_was_dropped_and_made_again) {
   table map(*pool, "map", {.buckets = 4096});
   for (number key = 1; key < 2000; ++key) map.insert(key, key + 1);
   for (number key = 1; key < 2000; ++key) EXPECT_EQ(view.get(key), key + 1);
+}
+
+TEST(readers_in_memory, are_waited_for_and_ended_if_the_pool_is_full) {
+  const pool_with_readers pool(8, 1000, std::size_t{2} << 20);
+  list map(*pool, "map");
+  number end = 1;
+  try {
+    for (;; ++end) map.insert(end, end);
+  } catch (const out_of_space&) {
+  }
+  memory_reader reader(*pool);
+  const lockfree::reader<list> view(reader, "map");
+  bool was_full = false;
+  EXPECT_THROW(view.for_each([&](number first, number) {
+    if (std::exchange(was_full, true)) return;
+    for (number key = first + 1; key < end; ++key) map.erase(key);
+    EXPECT_NO_THROW(for (number key = first + 1; key < end / 2; ++key) map.insert(key, key));
+  }),
+               error);
+  EXPECT_TRUE(was_full);
+  EXPECT_EQ(view.get(end / 2 - 1), end / 2 - 1);
 }
 
 TEST(readers_in_memory, see_a_table_grow) {

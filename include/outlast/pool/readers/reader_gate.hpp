@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -95,6 +96,19 @@ class reader_gate final : public base::outside_readers {
       if (!ends(slot, word)) all = false;
     }
     return all;
+  }
+
+  void wait_until_reached(std::uint64_t epoch) override {
+    // An operation ends when it has been seen for as long as the patience. A reader that announces
+    // old epochs again and again is not waited for.
+    const clock::time_point deadline = clock::now() + 2 * patience_ + longest_wait;
+    while (!have_reached(epoch) && clock::now() < deadline) {
+      if constexpr (domain::has_real_threads<D>) {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      } else {
+        D::relax();
+      }
+    }
   }
 
   void expel() override { (void)wait_for_all(true); }

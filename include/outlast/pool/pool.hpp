@@ -256,13 +256,14 @@ class basic_pool {
   /// close() for a root whose object was destroyed earlier. Durable at return.
   void detach_root(std::uint32_t index, bool occupancy_saved);
   /// Calls the on_drop() functions, and then removes the root and all its pages. Operations on
-  /// other roots may run during the call; it waits for buffered operations. Other calls of the pool
-  /// do not wait while the pages are freed; attach_root() of this name throws error{already_open}
-  /// then. The call reads the page descriptors of this root. The first two calls in a process for
-  /// roots that are older than the opening read those of all roots. Durable at return. If a crash
-  /// interrupts the removal, the next opening completes it. Throws error{not_found} if there is no
-  /// such root, error{already_open} while an object uses the root, and the exceptions of the
-  /// on_drop() functions.
+  /// other roots may run during the call; it waits for buffered operations, and up to 100 ms for
+  /// readers in other processes that read the root. Then it ends their operations. Other calls of
+  /// the pool do not wait while the pages are freed; attach_root() of this name throws
+  /// error{already_open} then. The call reads the page descriptors of this root. The first two
+  /// calls in a process for roots that are older than the opening read those of all roots. Durable
+  /// at return. If a crash interrupts the removal, the next opening completes it. Throws
+  /// error{not_found} if there is no such root, error{already_open} while an object uses the root,
+  /// and the exceptions of the on_drop() functions.
   void drop_root(std::string_view name);
   [[nodiscard]] std::vector<root_info> roots() const;
   /// Permits readers in other processes to read the content of the root, which is recovered, until

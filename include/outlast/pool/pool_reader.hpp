@@ -100,13 +100,15 @@ class basic_pool_reader {
     basic_pool_reader& reader;
     std::uint32_t slot;
     std::atomic<std::uint64_t>* word;
+    std::atomic<std::uint64_t>* roots;
     std::uint64_t last = 0;
+    std::uint64_t last_roots = 0;
     std::uint16_t number = 0;
     unsigned nesting = 0;
     std::atomic<std::uint64_t> unused{0};
 
-    record(basic_pool_reader& in, std::uint32_t its_slot, std::atomic<std::uint64_t>* its_word)
-        : reader(in), slot(its_slot), word(its_word) {}
+    record(basic_pool_reader& in, std::uint32_t its_slot, pool_detail::reader_slot& its)
+        : reader(in), slot(its_slot), word(&its.word), roots(&its.roots) {}
   };
 
   [[nodiscard]] pool_detail::reader_page& page() const noexcept { return *page_; }
@@ -185,8 +187,8 @@ class basic_pool_reader<D>::operation {
   [[noreturn]] void throw_evicted() const {
     throw error(errc::refused, mine_.reader.path(),
                 "the walk took longer than the writer's pool_options::reader_patience_ms, or the "
-                "writer has closed the pool or dropped a root, so that the visited nodes may be "
-                "used again; repeat the walk, or raise the patience");
+                "writer has closed the pool or dropped a root that the walk reads, so that the "
+                "visited nodes may be used again; repeat the walk, or raise the patience");
   }
   /// The pool contradicts itself although the operation was valid.
   [[noreturn]] void throw_corruption() const {
@@ -199,13 +201,29 @@ class basic_pool_reader<D>::operation {
   friend class root;
   static constexpr unsigned steps_between_looks = 256;
 
-  [[gnu::always_inline]] explicit operation(record& mine) : mine_(mine), base_(mine.reader.base()) {
-    if (mine.nesting++ != 0) return;
+  [[gnu::always_inline]] operation(record& mine, std::uint32_t root)
+      : mine_(mine), base_(mine.reader.base()), root_(root) {
+    if (mine.nesting++ != 0) {
+      if (!pool_detail::may_read(mine.last_roots, root)) [[unlikely]]
+        add_root(mine, root);
+      return;
+    }
+    if (mine.last_roots != pool_detail::only_root(root)) {
+      mine.last_roots = pool_detail::only_root(root);
+      // (6) release: the loads of earlier operations are over; synchronizes-with the writer's look
+      // at the roots. Visible before any load of the operation, by (1).
+      D::store(*mine.roots, mine.last_roots, std::memory_order_release, domain::site::none());
+    }
     const std::uint64_t epoch = D::load(mine.reader.page().epoch, std::memory_order_relaxed);
     mine.last = pool_detail::announcement(epoch, ++mine.number);
     // (1) full barrier: visible before any load of the operation; synchronizes-with the writer's
     // look at the slots.
     D::announce(*mine.word, mine.last);
+  }
+  [[gnu::noinline, gnu::cold]] static void add_root(record& mine, std::uint32_t root) {
+    mine.last_roots = pool_detail::with_inner_root(mine.last_roots, root);
+    // (7) full barrier, as (1), for the loads of the inner operation.
+    D::announce(*mine.roots, mine.last_roots);
   }
   [[gnu::always_inline]] static void withdraw(record& mine) {
     if (--mine.nesting != 0) return;
@@ -226,6 +244,7 @@ class basic_pool_reader<D>::operation {
 
   record& mine_;
   std::uintptr_t base_;
+  std::uint32_t root_;
   std::uint64_t limit_ = 0;
   unsigned steps_ = 0;
   bool ended_ = false;
@@ -273,6 +292,8 @@ class basic_pool_reader<D>::root {
     // operation.
     const std::uint64_t changes = D::load(page.changes, std::memory_order_acquire);
     if (changes != known_.load(std::memory_order_acquire)) return false;
+    // Another thread may have found the root under another number since the announcement.
+    if (op.root_ != index_.load(std::memory_order_relaxed)) return false;
     op.limit_ = D::load(page.pool_bytes, std::memory_order_acquire);
     if (op.limit_ > reader_.mapped_bytes_.load(std::memory_order_acquire)) [[unlikely]]
       reader_.map_to(op.limit_);
@@ -284,7 +305,7 @@ class basic_pool_reader<D>::root {
     record& mine = reader_.records_.local();
     for (;;) {
       {
-        operation op(mine);
+        operation op(mine, index_.load(std::memory_order_relaxed));
         if (is_up_to_date(op)) [[likely]] {
           auto result = search(op);
           if (op.end()) [[likely]] {
@@ -304,6 +325,7 @@ class basic_pool_reader<D>::root {
   const pool_detail::wanted_root wanted_;
   std::mutex renewing_;
   std::atomic<std::uint64_t> known_{0};  // the changes at which the root was found
+  std::atomic<std::uint32_t> index_{0};  // of the root, then
 };
 
 // ---- Bodies ----
@@ -354,7 +376,7 @@ template <domain::persistence_domain D>
 void basic_pool_reader<D>::die() noexcept {
   records_.for_each([this](record& each) {
     if (each.word == &each.unused) return;
-    each.word = &each.unused;
+    each.word = each.roots = &each.unused;
     place_->give_back(each.slot);
   });
 }
@@ -365,14 +387,14 @@ auto basic_pool_reader<D>::take_slot() -> std::unique_ptr<record> {
       std::min(page().slot_count.load(std::memory_order_relaxed), place_->slots());
   for (std::uint32_t slot = 0; slot < end; ++slot) {
     if (!place_->take(slot)) continue;
-    std::atomic<std::uint64_t>& word = pool_detail::slot_of(page(), slot).word;
-    D::announce(word, 0);  // of a reader that has died
+    pool_detail::reader_slot& its = pool_detail::slot_of(page(), slot);
+    D::announce(its.word, 0);  // of a reader that has died
     auto& used = page().used_slots;
     std::uint64_t now = D::load(used, std::memory_order_relaxed);
     while (now <= slot && !D::compare_exchange(used, now, slot + 1, std::memory_order_seq_cst,
                                                domain::site::none())) {
     }
-    return std::make_unique<record>(*this, slot, &word);
+    return std::make_unique<record>(*this, slot, its);
   }
   throw error(errc::refused, path_,
               "all " + std::to_string(end) +
@@ -424,25 +446,26 @@ bool basic_pool_reader<D>::root::try_renew(std::string& why_not) {
     return D::load(page.changes, std::memory_order_acquire) == changes &&
            D::load(page.pool_bytes, std::memory_order_acquire) == bytes;
   };
-  std::optional<std::uint64_t> object;
+  std::optional<pool_detail::readable_root> its;
   try {
     pool_detail::require_same_base(page, reader_.base(), reader_.path());
     reader_.map_to(bytes);
-    object = pool_detail::find_readable_root(reader_.base_, bytes, page, wanted_, reader_.path(),
-                                             why_not);
+    its = pool_detail::find_readable_root(reader_.base_, bytes, page, wanted_, reader_.path(),
+                                          why_not);
   } catch (const error&) {
     if (is_same()) throw;
-    object.reset();
+    its.reset();
   }
   if (!is_same()) {
     why_not = "writers change the roots of the pool all the time; try again";
     return false;
   }
-  if (!object && why_not.empty()) {
+  if (!its && why_not.empty()) {
     throw error(errc::not_found, reader_.path(), "there is no root '" + wanted_.name + "' to read");
   }
-  if (!object) return false;
-  found(reader_.base_ + *object);
+  if (!its) return false;
+  index_.store(its->index, std::memory_order_relaxed);
+  found(reader_.base_ + its->offset);
   // (5) release; synchronizes-with (4).
   known_.store(changes, std::memory_order_release);
   return true;

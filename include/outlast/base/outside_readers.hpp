@@ -25,6 +25,10 @@ class outside_readers {
   /// process is dead, ends in this call and holds nothing back.
   [[nodiscard]] virtual bool have_reached(std::uint64_t epoch) = 0;
 
+  /// Returns when have_reached(epoch) would return true. Waits for operations of readers until they
+  /// end, or until they have announced another epoch for too long.
+  virtual void wait_until_reached(std::uint64_t epoch) = 0;
+
   /// Returns when every operation that a reader has begun before the call has ended. Waits for a
   /// short time, and then ends the rest.
   virtual void expel() = 0;

@@ -262,13 +262,14 @@ class basic_pool {
   /// close() for a root whose object was destroyed earlier. Durable at return.
   void detach_root(std::uint32_t index, bool occupancy_saved);
   /// Calls the on_drop() functions, and then removes the root and all its pages. Operations on
-  /// other roots may run during the call; it waits for buffered operations. Other calls of the pool
-  /// do not wait while the pages are freed; attach_root() of this name throws error{already_open}
-  /// then. The call reads the page descriptors of this root. The first two calls in a process for
-  /// roots that are older than the opening read those of all roots. Durable at return. If a crash
-  /// interrupts the removal, the next opening completes it. Throws error{not_found} if there is no
-  /// such root, error{already_open} while an object uses the root, and the exceptions of the
-  /// on_drop() functions.
+  /// other roots may run during the call; it waits for buffered operations, and up to 100 ms for
+  /// readers in other processes that read the root. Then it ends their operations. Other calls of
+  /// the pool do not wait while the pages are freed; attach_root() of this name throws
+  /// error{already_open} then. The call reads the page descriptors of this root. The first two
+  /// calls in a process for roots that are older than the opening read those of all roots. Durable
+  /// at return. If a crash interrupts the removal, the next opening completes it. Throws
+  /// error{not_found} if there is no such root, error{already_open} while an object uses the root,
+  /// and the exceptions of the on_drop() functions.
   void drop_root(std::string_view name);
   [[nodiscard]] std::vector<root_info> roots() const;
   /// Permits readers in other processes to read the content of the root, which is recovered, until
@@ -418,7 +419,20 @@ class basic_pool {
   void store_growth_word(std::atomic<std::uint64_t>& word, std::uint64_t value);
   [[nodiscard]] std::string remedy_if_full() const;
   static constexpr std::uint32_t min_cut_pages = 256;  // of a cut while other threads allocate
+  /// A cut of the pool before that of the file.
+  struct tail_cut {
+    std::uint64_t bytes = 0;  // of the file, after the cut
+    std::uint64_t generation = 0;
+    bool needs_sync = false;
+    // Parts of chunks that the pool retains: [first, end) of pages, claimed until the state is
+    // durable.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> freed_chunks;
+  };
   void cut_tail(std::uint32_t least_pages);
+  [[nodiscard]] std::optional<tail_cut> shrink(std::uint32_t least_pages);
+  [[nodiscard]] bool is_in_chunk_from(unsigned from, std::uint32_t page) const;
+  [[nodiscard]] static std::pair<std::uint32_t, std::uint32_t> pages_of_chunk(
+      const pool_format::table_chunk& chunk);
   [[nodiscard]] bool can_cut() const noexcept;
   void judge(bool torn) const;
   void sync_what_kills_survived(bool torn, std::uint32_t lines) const;
@@ -443,7 +457,9 @@ class basic_pool {
   void map_shadows();
   void map_shadow(const region_info& region);
   void write_state(const pool_format::state_slot& changed);
-  void sync_state(const pool_format::state_slot& next) const;
+  [[nodiscard]] bool store_state(const pool_format::state_slot& changed);
+  void sync_state(const pool_format::state_slot& before) const;
+  void sync_size() const;
   void start_readers();
   void complete_upgrade();
   void forget_unfinished_chunks();
@@ -492,6 +508,7 @@ class basic_pool {
   std::atomic<std::uint64_t> limit_bytes_;
   std::atomic<std::uint64_t> state_size_;
   bool memory_has_zeros_ = false;  // beyond the pool in memory
+  domain::spin_lock<D> cutting_;   // taken before growing_
   mutable domain::spin_lock<D> growing_;
   std::uint32_t cut_end_ = 0;  // pages below it may be marked as used; guarded by growing_
   std::string why_full_;       // of the last attempt to grow; guarded by growing_

@@ -79,7 +79,8 @@ struct pool_options {
   unsigned max_readers = 0;
   /// Time after which an operation of such a reader does not hold back reclamation any more, for
   /// example because its process was stopped. The reader then repeats a lookup; a walk over all
-  /// keys fails.
+  /// keys fails. An insertion that finds the pool full waits up to twice this time for such
+  /// operations before it throws out_of_space, if removed items could make room.
   unsigned reader_patience_ms = 5000;
   /// Domain whose instructions a pool of the domain `native` uses, independently of the mapping.
   /// The environment variable OUTLAST_DOMAIN has the same effect. Does not change the result of

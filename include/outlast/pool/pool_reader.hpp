@@ -112,8 +112,10 @@ class basic_pool_reader {
     std::uint32_t slot;
     std::atomic<std::uint64_t>* word;
     std::atomic<std::uint64_t>* replica;
+    std::atomic<std::uint64_t>* roots;
     std::uint64_t last = 0;
     std::uint64_t last_replica = 0;
+    std::uint64_t last_roots = 0;
     std::uint16_t number = 0;
     std::uint16_t replica_number = 0;
     unsigned nesting = 0;
@@ -121,7 +123,11 @@ class basic_pool_reader {
     std::atomic<std::uint64_t> unused_replica{0};
 
     record(basic_pool_reader& in, std::uint32_t its_slot, pool_detail::reader_slot& words)
-        : reader(in), slot(its_slot), word(&words.word), replica(&words.replica) {}
+        : reader(in),
+          slot(its_slot),
+          word(&words.word),
+          replica(&words.replica),
+          roots(&words.roots) {}
   };
 
   [[nodiscard]] pool_detail::reader_page& page() const noexcept { return *page_; }
@@ -200,8 +206,8 @@ class basic_pool_reader<D>::operation {
   [[noreturn]] void throw_evicted() const {
     throw error(errc::refused, mine_.reader.path(),
                 "the walk took longer than the writer's pool_options::reader_patience_ms, or the "
-                "writer has closed the pool or dropped a root, so that the visited nodes may be "
-                "used again; repeat the walk, or raise the patience");
+                "writer has closed the pool or dropped a root that the walk reads, so that the "
+                "visited nodes may be used again; repeat the walk, or raise the patience");
   }
   /// The pool contradicts itself although the operation was valid.
   [[noreturn]] void throw_corruption() const {
@@ -214,13 +220,29 @@ class basic_pool_reader<D>::operation {
   friend class root;
   static constexpr unsigned steps_between_looks = 256;
 
-  [[gnu::always_inline]] explicit operation(record& mine) : mine_(mine), base_(mine.reader.base()) {
-    if (mine.nesting++ != 0) return;
+  [[gnu::always_inline]] operation(record& mine, std::uint32_t root)
+      : mine_(mine), base_(mine.reader.base()), root_(root) {
+    if (mine.nesting++ != 0) {
+      if (!pool_detail::may_read(mine.last_roots, root)) [[unlikely]]
+        add_root(mine, root);
+      return;
+    }
+    if (mine.last_roots != pool_detail::only_root(root)) {
+      mine.last_roots = pool_detail::only_root(root);
+      // (6) release: the loads of earlier operations are over; synchronizes-with the writer's look
+      // at the roots. Visible before any load of the operation, by (1).
+      D::store(*mine.roots, mine.last_roots, std::memory_order_release, domain::site::none());
+    }
     const std::uint64_t epoch = D::load(mine.reader.page().epoch, std::memory_order_relaxed);
     mine.last = pool_detail::announcement(epoch, ++mine.number);
     // (1) full barrier: visible before any load of the operation; synchronizes-with the writer's
     // look at the slots.
     D::announce(*mine.word, mine.last);
+  }
+  [[gnu::noinline, gnu::cold]] static void add_root(record& mine, std::uint32_t root) {
+    mine.last_roots = pool_detail::with_inner_root(mine.last_roots, root);
+    // (7) full barrier, as (1), for the loads of the inner operation.
+    D::announce(*mine.roots, mine.last_roots);
   }
   [[gnu::always_inline]] static void withdraw(record& mine) {
     if (--mine.nesting != 0) return;
@@ -241,6 +263,7 @@ class basic_pool_reader<D>::operation {
 
   record& mine_;
   std::uintptr_t base_;
+  std::uint32_t root_;
   std::uint64_t limit_ = 0;
   unsigned steps_ = 0;
   bool ended_ = false;
@@ -340,6 +363,8 @@ class basic_pool_reader<D>::root {
     // operation.
     const std::uint64_t changes = D::load(page.changes, std::memory_order_acquire);
     if (changes != known_.load(std::memory_order_acquire)) return false;
+    // Another thread may have found the root under another number since the announcement.
+    if (op.root_ != index_.load(std::memory_order_relaxed)) return false;
     op.limit_ = D::load(page.pool_bytes, std::memory_order_acquire);
     if (op.limit_ > reader_.mapped_bytes_.load(std::memory_order_acquire)) [[unlikely]]
       reader_.map_to(op.limit_);
@@ -351,7 +376,7 @@ class basic_pool_reader<D>::root {
     record& mine = reader_.records_.local();
     for (;;) {
       {
-        operation op(mine);
+        operation op(mine, index_.load(std::memory_order_relaxed));
         if (is_up_to_date(op)) [[likely]] {
           auto result = search(op);
           if (op.end()) [[likely]] {
@@ -371,6 +396,7 @@ class basic_pool_reader<D>::root {
   const pool_detail::wanted_root wanted_;
   std::mutex renewing_;
   std::atomic<std::uint64_t> known_{0};  // the changes at which the root was found
+  std::atomic<std::uint32_t> index_{0};  // of the root, then
 };
 
 // ---- Bodies ----
@@ -421,7 +447,7 @@ template <domain::persistence_domain D>
 void basic_pool_reader<D>::die() noexcept {
   records_.for_each([this](record& each) {
     if (each.word == &each.unused) return;
-    each.word = &each.unused;
+    each.word = each.roots = &each.unused;
     each.replica = &each.unused_replica;
     place_->give_back(each.slot);
   });
@@ -536,25 +562,26 @@ bool basic_pool_reader<D>::root::try_renew(std::string& why_not) {
     return D::load(page.changes, std::memory_order_acquire) == changes &&
            D::load(page.pool_bytes, std::memory_order_acquire) == bytes;
   };
-  std::optional<std::uint64_t> object;
+  std::optional<pool_detail::readable_root> its;
   try {
     pool_detail::require_same_base(page, reader_.base(), reader_.path());
     reader_.map_to(bytes);
-    object = pool_detail::find_readable_root(reader_.base_, bytes, page, wanted_, reader_.path(),
-                                             why_not);
+    its = pool_detail::find_readable_root(reader_.base_, bytes, page, wanted_, reader_.path(),
+                                          why_not);
   } catch (const error&) {
     if (is_same()) throw;
-    object.reset();
+    its.reset();
   }
   if (!is_same()) {
     why_not = "writers change the roots of the pool all the time; try again";
     return false;
   }
-  if (!object && why_not.empty()) {
+  if (!its && why_not.empty()) {
     throw error(errc::not_found, reader_.path(), "there is no root '" + wanted_.name + "' to read");
   }
-  if (!object) return false;
-  found(reader_.base_ + *object);
+  if (!its) return false;
+  index_.store(its->index, std::memory_order_relaxed);
+  found(reader_.base_ + its->offset);
   // (5) release; synchronizes-with (4).
   known_.store(changes, std::memory_order_release);
   return true;

@@ -146,7 +146,9 @@ class usage_count {
 };
 
 /// Returns the bytes of the blocks in use of a run, as its root recorded them at its last clean
-/// close; nothing if the record is damaged. `line(page)` returns the descriptor of a page.
+/// close; nothing if the record is damaged. `line(page)` returns the descriptor of a page. Threads
+/// that have attached the root meanwhile may change the descriptors: the result is then a number of
+/// bytes of the run that can be wrong.
 template <class LineOf>
 [[nodiscard]] std::optional<std::uint64_t> recorded_bytes(std::uint32_t first,
                                                           pool_format::run_word run,
@@ -160,12 +162,13 @@ template <class LineOf>
       occupied[w] = line(page).occupied[w].load(std::memory_order_relaxed);
       blocks += static_cast<std::uint64_t>(std::popcount(occupied[w]));
     }
-    if (line(page).occupied_check !=
-        pool_format::check_of_occupied(page, line(first).generation, occupied)) {
+    const std::uint64_t generation = line(first).generation.load(std::memory_order_relaxed);
+    if (line(page).occupied_check.load(std::memory_order_relaxed) !=
+        pool_format::check_of_occupied(page, generation, occupied)) {
       return std::nullopt;
     }
   }
-  const std::uint64_t stride = line(first).block_size;
+  const std::uint64_t stride = line(first).block_size.load(std::memory_order_relaxed);
   if (stride == 0 || blocks > run_bytes / stride) return std::nullopt;
   return blocks * stride;
 }

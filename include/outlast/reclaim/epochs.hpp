@@ -39,7 +39,8 @@ namespace outlast::reclaim {
 ///
 /// Thread-safety: all members may be called concurrently, except `collect_all` and the destructor.
 /// Progress: enter and leave are wait-free after a thread's first call. Retire and the collections
-/// are lock-free, except collect_all. An exiting thread waits while another one takes over its
+/// are lock-free, except collect_all and, in a pool with readers in other processes,
+/// collect_for_room. An exiting thread waits while another one takes over its
 /// bags.
 ///
 /// Invariant: only a thread that holds a record accesses its non-atomic members. These are its
@@ -159,9 +160,14 @@ class epochs final : base::thread_exit_listener {
   }
 
   /// Called if there is no room. Advances the epoch if possible, and frees what may be freed of all
-  /// threads, after a fence. Does not wait for objects that other threads are freeing.
+  /// threads, after a fence. Does not wait for objects that other threads are freeing. Waits for
+  /// readers in other processes that hold the epoch back, up to the patience of the pool, if there
+  /// are retired objects. Requires: the caller is in no operation.
   void collect_for_room() {
     record& mine = records_.local();
+    if (outside_ != nullptr && may_have_retired(mine)) {
+      outside_->wait_until_reached(epoch_.load(std::memory_order_seq_cst));
+    }
     try_advance();
     const std::uint64_t epoch = epoch_.load(std::memory_order_acquire);
     records_.for_each([&](record& each) {
@@ -453,6 +459,18 @@ class epochs final : base::thread_exit_listener {
     if (outside_ != nullptr && !outside_->have_reached(epoch)) return;
     (void)D::compare_exchange(epoch_, epoch, epoch + 1, std::memory_order_seq_cst,
                               domain::site::none());
+  }
+
+  /// Returns false if no thread has retired an object that is not free yet. Objects of threads that
+  /// are in an operation are unknown.
+  [[nodiscard]] bool may_have_retired(const record& mine) {
+    bool found = left_.load(std::memory_order_relaxed) != nullptr;
+    records_.for_each([&](record& each) {
+      if (found) return;
+      const holding held(each, mine);
+      found = !held || each.size() != 0;
+    });
+    return found;
   }
 
   /// Frees the objects of a record that may be freed, if no other thread holds it.

@@ -270,7 +270,7 @@ void read_only_pool::map_to(std::uint64_t bytes) {
   mapped_.store(end, std::memory_order_release);
 }
 
-std::optional<std::uint64_t> find_readable_root(const std::byte* base, std::uint64_t bytes,
+std::optional<readable_root> find_readable_root(const std::byte* base, std::uint64_t bytes,
                                                 const reader_page& page, const wanted_root& wanted,
                                                 const std::string& path, std::string& why_not) {
   const pool_tables tables = tables_in(base, bytes, path);
@@ -307,7 +307,7 @@ std::optional<std::uint64_t> find_readable_root(const std::byte* base, std::uint
         throw corruption(path, "the root '" + wanted.name + "' names an object at offset " +
                                    std::to_string(offset) + ", which is damaged; restore a backup");
       }
-      return offset;
+      return readable_root{offset, index};
     }
   }
   why_not.clear();

@@ -305,6 +305,42 @@ TEST(outside_readers, lose_a_root_that_is_dropped) {
   EXPECT_EQ(reader.end(), 0);
 }
 
+TEST(outside_readers, walk_on_while_other_roots_are_dropped) {
+  temp_directory directory;
+  const std::string path = directory.file("p");
+  shared_memory shared;  // counts the dropped roots
+  auto pool = pool::create(path, with_readers());
+  table map(pool, "map");
+  fill(map);
+  process walker([&] {
+    pool_reader reader(path);
+    const lockfree::reader<table> view(reader, "map");
+    ++shared->ready;
+    while (!shared->stop) {
+      const number before = shared->count;
+      number seen = 0;
+      view.for_each([&](number key, number) {
+        if (key <= stable) ++seen;
+        (void)eventually([&] { return shared->count >= before + 2 || shared->stop; });
+      });
+      if (seen != stable) return 1;
+    }
+    return 0;
+  });
+  ASSERT_TRUE(eventually([&] { return shared->ready == 1; }));
+  for (int round = 0; round < 20; ++round) {
+    const std::string name = "slice " + std::to_string(round);
+    {
+      table slice(pool, name);
+      fill(slice);
+    }
+    pool.drop_root(name);
+    ++shared->count;
+  }
+  shared->stop = true;
+  EXPECT_EQ(walker.end(), 0);
+}
+
 TEST(outside_readers, follow_a_pool_that_grows_and_shrinks) {
   temp_directory directory;
   const std::string path = directory.file("p");

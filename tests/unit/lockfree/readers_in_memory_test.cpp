@@ -20,6 +20,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace outlast {
@@ -38,13 +39,15 @@ constexpr std::size_t room = std::size_t{8} << 20;
 /// A pool in memory with readers.
 class pool_with_readers {
  public:
-  explicit pool_with_readers(unsigned readers = 8, unsigned patience_ms = 60'000) : memory_(room) {
+  explicit pool_with_readers(unsigned readers = 8, unsigned patience_ms = 60'000,
+                             std::size_t bytes = room)
+      : memory_(bytes) {
     pool_options chosen;
-    chosen.size_bytes = room;
+    chosen.size_bytes = bytes;
     chosen.format_version = 2;
     chosen.max_readers = readers;
     chosen.reader_patience_ms = patience_ms;
-    pool_ = memory_pool::in_memory(memory_.data(), room, true, chosen);
+    pool_ = memory_pool::in_memory(memory_.data(), bytes, true, chosen);
   }
   [[nodiscard]] memory_pool& operator*() const noexcept { return *pool_; }
   [[nodiscard]] memory_pool* operator->() const noexcept { return pool_.get(); }
@@ -179,6 +182,97 @@ TEST(readers_in_memory, find_a_root_that_was_dropped_and_made_again) {
   table map(*pool, "map", {.buckets = 4096});
   for (number key = 1; key < 2000; ++key) map.insert(key, key + 1);
   for (number key = 1; key < 2000; ++key) EXPECT_EQ(view.get(key), key + 1);
+}
+
+/// Makes a root of a few keys.
+void make_root(memory_pool& in, const std::string& name) {
+  table map(in, name);
+  for (number key = 1; key <= 8; ++key) map.insert(key, key);
+}
+
+TEST(readers_in_memory, walk_on_while_other_roots_are_dropped) {
+  const pool_with_readers pool;
+  table map(*pool, "map");
+  map.insert(1000, 0);
+  map.insert(2000, 0);
+  for (const char* const name : {"first", "second", "third", "fourth"}) make_root(*pool, name);
+  memory_reader reader(*pool);
+  const lockfree::reader<table> view(reader, "map");
+  EXPECT_FALSE(walk_is_ended(view, [&] { pool->drop_root("first"); }));
+  EXPECT_EQ(view.get(1000), 0U);
+  const lockfree::reader<table> second(reader, "second");
+  EXPECT_FALSE(walk_is_ended(view, [&] {
+    EXPECT_EQ(second.get(1), 1U);
+    pool->drop_root("third");
+    EXPECT_EQ(second.get(8), 8U);
+  }));
+  EXPECT_FALSE(walk_is_ended(view, [&] { pool->drop_root("second"); }))
+      << "an earlier walk has read the root";
+  EXPECT_FALSE(walk_is_ended(view, [&] {
+    make_root(*pool, "fifth");
+    pool->drop_root("fifth");
+    pool->drop_root("fourth");
+  }));
+}
+
+TEST(readers_in_memory, end_a_walk_of_a_root_that_is_dropped) {
+  const pool_with_readers pool;
+  auto map = std::make_unique<table>(*pool, "map");
+  map->insert(1000, 0);
+  map->insert(2000, 0);
+  for (const char* const name : {"first", "second", "third"}) make_root(*pool, name);
+  memory_reader reader(*pool, {.wait_ms = 0});
+  const lockfree::reader<table> view(reader, "map");
+  const lockfree::reader<table> first(reader, "first");
+  const lockfree::reader<table> second(reader, "second");
+  EXPECT_TRUE(walk_is_ended(view, [&] {
+    EXPECT_EQ(first.get(1), 1U);
+    EXPECT_EQ(second.get(1), 1U);
+    pool->drop_root("third");
+  })) << "the walk reads several other roots";
+  EXPECT_TRUE(walk_is_ended(view, [&] {
+    EXPECT_EQ(first.get(1), 1U);
+    pool->drop_root("first");
+  })) << "the walk reads the root, too";
+  EXPECT_TRUE(walk_is_ended(view, [&] {
+    map.reset();
+    pool->drop_root("map");
+  }));
+}
+
+TEST(readers_in_memory, follow_a_root_to_another_number) {
+  const pool_with_readers pool;
+  memory_reader reader(*pool, {.wait_ms = 0});
+  make_root(*pool, "first");
+  make_root(*pool, "map");
+  const lockfree::reader<table> view(reader, "map");
+  pool->drop_root("first");
+  pool->drop_root("map");
+  make_root(*pool, "map");
+  make_root(*pool, "second");
+  EXPECT_FALSE(walk_is_ended(view, [&] { pool->drop_root("second"); }));
+  EXPECT_TRUE(walk_is_ended(view, [&] { pool->drop_root("map"); }));
+}
+
+TEST(readers_in_memory, are_waited_for_and_ended_if_the_pool_is_full) {
+  const pool_with_readers pool(8, 1000, std::size_t{2} << 20);
+  list map(*pool, "map");
+  number end = 1;
+  try {
+    for (;; ++end) map.insert(end, end);
+  } catch (const out_of_space&) {
+  }
+  memory_reader reader(*pool);
+  const lockfree::reader<list> view(reader, "map");
+  bool was_full = false;
+  EXPECT_THROW(view.for_each([&](number first, number) {
+    if (std::exchange(was_full, true)) return;
+    for (number key = first + 1; key < end; ++key) map.erase(key);
+    EXPECT_NO_THROW(for (number key = first + 1; key < end / 2; ++key) map.insert(key, key));
+  }),
+               error);
+  EXPECT_TRUE(was_full);
+  EXPECT_EQ(view.get(end / 2 - 1), end / 2 - 1);
 }
 
 TEST(readers_in_memory, see_a_table_grow) {

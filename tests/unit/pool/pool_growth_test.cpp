@@ -18,9 +18,12 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
@@ -499,6 +502,40 @@ TEST(GrowthOn, a_disk_that_fails_is_no_growth) {
   make_root(target, "a", 1, 1500);
   EXPECT_EQ(value_of(target, "a", 1500), 1u);
   expect_sound(target);
+}
+
+TEST(CutOn, a_disk_does_not_stop_the_growth_of_other_threads) {
+  test::temp_directory directory;
+  const std::string path = directory.file("p");
+  auto target = pool::create(path, {.size_bytes = mib, .format_version = 2});
+  make_root(target, "kept", 1);
+  make_root(target, "dropped", 2, 4000);
+  std::atomic<bool> has_begun{false};
+  std::future<void> growth;
+  bool has_grown = false;
+  pool_detail::test_hooks().on_sync = [&] {
+    if (has_begun.exchange(true)) return 0;
+    growth = std::async(std::launch::async, [&] {
+      target.grow(40 * mib);
+      make_root(target, "later", 3, 6000);
+    });
+    has_grown = growth.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+    return 0;
+  };
+  target.drop_root("dropped");
+  pool_detail::test_hooks() = {};
+  ASSERT_TRUE(has_begun);
+  growth.get();
+  EXPECT_TRUE(has_grown) << "the thread waits for the device";
+  EXPECT_GE(target.size_bytes(), 40 * mib);
+  expect_sound(target);
+  EXPECT_EQ(value_of(target, "later", 6000), 3U);
+  target.drop_root("later");  // cuts off the rest
+  EXPECT_LT(length_of(path), 2 * mib);
+  target.close();
+  auto again = pool::open(path);
+  EXPECT_EQ(value_of(again, "kept", 1), 1U);
+  expect_sound(again);
 }
 
 }  // namespace

@@ -219,7 +219,7 @@ void arena<D>::write_occupancy(const span_type& of) {
     for (std::size_t w = 0; w < 4; ++w) D::store(line.occupied[w], occupied[w], release);
     const std::uint64_t check = pool_format::check_of_occupied(
         of.first_page() + page, pages_.line(of.first_page()).generation, occupied);
-    D::write(&line.occupied_check, &check, sizeof check);
+    D::store(line.occupied_check, check, relaxed);
     domain::flush<D>(&line, sizeof line);
   }
 }

@@ -163,8 +163,10 @@ class sorted_reading {
   /// Calls `visit(key, value)` in key order for each key that is present during the whole walk. A
   /// key that is inserted or erased meanwhile may be visited or not. No retired node of the pool is
   /// freed while the walk runs, up to the writer's pool_options::reader_patience_ms. Throws
-  /// error{refused} if the walk takes longer, or if the writer closes the pool or drops a root
-  /// meanwhile; what was visited before was right. Throws what `visit` throws.
+  /// error{refused} if the walk takes longer, or if the writer meanwhile closes the pool or drops
+  /// a root that the walk reads; what was visited before was right. A walk reads its own root and
+  /// those that `visit` reads. If `visit` reads several other roots, any dropped root ends the
+  /// walk. Throws what `visit` throws.
   template <class Visit>
   void for_each(Visit&& visit) const {
     walk_range(nullptr, nullptr, visit);

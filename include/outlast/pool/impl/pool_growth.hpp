@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 namespace outlast {
 
@@ -358,14 +360,19 @@ std::string basic_pool<D>::remedy_if_full() const {
 /// or a cut this needs the tables before the pages only: without a wait for the stores of other
 /// threads.
 template <domain::persistence_domain D>
-void basic_pool<D>::sync_state(const pool_format::state_slot& next) const {
-  pool_format::state_slot resized = state_;
-  resized.size_bytes = next.size_bytes;
-  if (same_state(next, resized)) {
-    file_->sync_beginning(fixed_.line_table_offset + pool_format::page_bytes);
+void basic_pool<D>::sync_state(const pool_format::state_slot& before) const {
+  pool_format::state_slot resized = before;
+  resized.size_bytes = state_.size_bytes;
+  if (same_state(state_, resized)) {
+    sync_size();
   } else {
     file_->sync(sizeof(pool_format::header_page));
   }
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::sync_size() const {
+  file_->sync_beginning(fixed_.line_table_offset + pool_format::page_bytes);
 }
 
 // ---- Cut ----
@@ -376,31 +383,63 @@ bool basic_pool<D>::can_cut() const noexcept {
 }
 
 /// Cuts the free pages at the end off, if they are at least `least_pages`, together with chunks of
-/// descriptors that describe only them.
+/// descriptors that describe only them. Other threads can grow the pool while the call waits for a
+/// sync with the device or for readers. Then the file is not cut.
 template <domain::persistence_domain D>
 void basic_pool<D>::cut_tail(std::uint32_t least_pages) {
   if (!can_cut()) return;
-  const std::lock_guard alone(growing_);
+  const std::lock_guard one_cut(cutting_);
   // Pages whose descriptors are being read stay for a later cut.
   if (!pages_->begin_cut()) return;
   struct cutting {
     page_space<D>& pages;
     ~cutting() { pages.end_cut(); }
   } const until_return{*pages_};
+  const std::optional<tail_cut> cut = shrink(least_pages);
+  if (!cut) return;
+  // (P5) persisted-before (P6): the state permits no page that the file lacks. The state of a
+  // growth meanwhile is synced in the same way, before its pages are used.
+  if (cut->needs_sync) sync_size();
+  const bool is_needed = !file_ || (readers_ && !readers_->have_left());
+  // Otherwise the log would write pages to the file that are cut off.
+  if constexpr (domain::logs_lines<D>) {
+    if (!is_needed) D::checkpoint(base_);
+  }
+  const std::lock_guard alone(growing_);
+  for (const auto& [first, end] : cut->freed_chunks) pages_->release_pages(first, end - first);
+  if (is_needed || state_.generation != cut->generation) return;
+  // (P6) the file is cut.
+  file_->cut(cut->bytes);
+}
+
+/// Returns true if the page belongs to a chunk of descriptors from number `from` on. Requires:
+/// growing_ is locked.
+template <domain::persistence_domain D>
+bool basic_pool<D>::is_in_chunk_from(unsigned from, std::uint32_t page) const {
+  return std::any_of(tables_.descriptors.begin() + from, tables_.descriptors.end(),
+                     [page](const pool_format::table_chunk& chunk) {
+                       const auto [first, end] = pages_of_chunk(chunk);
+                       return page >= first && page < end;
+                     });
+}
+
+/// Returns the pages of a chunk of descriptors: [first, end).
+template <domain::persistence_domain D>
+std::pair<std::uint32_t, std::uint32_t> basic_pool<D>::pages_of_chunk(
+    const pool_format::table_chunk& chunk) {
+  const auto first = static_cast<std::uint32_t>(chunk.offset / pool_format::page_bytes);
+  return {first, first + pool_format::chunk_pages(chunk.count, sizeof(pool_format::page_line))};
+}
+
+/// Removes the free pages at the end from the pool, if they are at least `least_pages`, and leaves
+/// the file as it is.
+template <domain::persistence_domain D>
+auto basic_pool<D>::shrink(std::uint32_t least_pages) -> std::optional<tail_cut> {
+  const std::lock_guard alone(growing_);
   const std::uint32_t limit = pages_->limit();
   auto kept = static_cast<unsigned>(tables_.descriptors.size());
   const auto in_chunks_from = [this](unsigned from) {
-    return [this, from](std::uint32_t page) {
-      for (std::size_t i = from; i < tables_.descriptors.size(); ++i) {
-        const pool_format::table_chunk& chunk = tables_.descriptors[i];
-        const auto first = static_cast<std::uint32_t>(chunk.offset / pool_format::page_bytes);
-        if (page >= first &&
-            page - first < pool_format::chunk_pages(chunk.count, sizeof(pool_format::page_line))) {
-          return true;
-        }
-      }
-      return false;
-    };
+    return [this, from](std::uint32_t page) { return is_in_chunk_from(from, page); };
   };
   std::uint32_t end = pages_->end_of_use(in_chunks_from(kept));
   while (kept > 1 && tables_.descriptors[kept - 1].offset >= tables_.fixed_end) {
@@ -411,35 +450,32 @@ void basic_pool<D>::cut_tail(std::uint32_t least_pages) {
   }
   const std::uint64_t size = pool_format::size_for_file_bytes(
       std::uint64_t{end} * pool_format::page_bytes, fixed_.capacity_bytes);
-  const std::uint64_t bytes = pool_format::file_bytes_for(size, fixed_.capacity_bytes);
-  end = static_cast<std::uint32_t>(bytes / pool_format::page_bytes);
-  if (end >= limit || limit - end < least_pages) return;
-  const auto dropped = in_chunks_from(kept);
-  if (!pages_->claim_tail(end, dropped)) return;  // another thread has allocated
+  tail_cut cut;
+  cut.bytes = pool_format::file_bytes_for(size, fixed_.capacity_bytes);
+  end = static_cast<std::uint32_t>(cut.bytes / pool_format::page_bytes);
+  if (end >= limit || limit - end < least_pages) return std::nullopt;
+  cut.freed_chunks.reserve(tables_.descriptors.size() - kept);
+  if (!pages_->claim_tail(end, in_chunks_from(kept))) return std::nullopt;  // another thread
   for (auto chunk = static_cast<unsigned>(tables_.descriptors.size()); chunk > kept; --chunk) {
     set_growth_word(pool_format::growth_table::descriptors, chunk - 1, 0);
   }
   pool_format::state_slot next = state_;
   next.size_bytes = size;
-  // (P5) persisted-before (P6): the state permits no page that the file lacks.
-  write_state(next);
+  cut.needs_sync = store_state(next);
+  // With the lock: a thread that grows the pool would sync only the pages to which it has written
+  // itself, and not the words of the chunks.
   D::psync();
+  cut.generation = state_.generation;
+  if (file_ && readers_) readers_->will_be_cut(cut.bytes);
   cut_end_ = std::max(cut_end_, limit);
   pages_->lower_limit(end);
   while (tables_.descriptors.size() > kept) {
-    const pool_format::table_chunk gone = tables_.descriptors.back();
+    const auto [first, last] = pages_of_chunk(tables_.descriptors.back());
     tables_.descriptors.pop_back();
     pages_->descriptors().remove(static_cast<unsigned>(tables_.descriptors.size()));
-    const auto first = static_cast<std::uint32_t>(gone.offset / pool_format::page_bytes);
-    const std::uint32_t last =
-        first + pool_format::chunk_pages(gone.count, sizeof(pool_format::page_line));
-    if (first < end) pages_->release_pages(first, std::min(last, end) - first);
+    if (first < end) cut.freed_chunks.emplace_back(first, std::min(last, end));
   }
-  if (!file_ || (readers_ && !readers_->may_cut(bytes))) return;
-  // Otherwise the log would write pages to the file that are cut off.
-  if constexpr (domain::logs_lines<D>) D::checkpoint(base_);
-  // (P6) the file is cut.
-  file_->cut(bytes);
+  return cut;
 }
 
 }  // namespace outlast

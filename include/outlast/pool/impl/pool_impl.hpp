@@ -236,6 +236,20 @@ void basic_pool<D>::mark_clean(std::uint32_t high_water) {
 
 template <domain::persistence_domain D>
 void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
+  const pool_format::state_slot before = state_;
+  if (!store_state(changed)) return;
+  try {
+    sync_state(before);
+  } catch (...) {  // the device has refused the state
+    state_ = before;
+    state_size_.store(before.size_bytes, std::memory_order_relaxed);
+    throw;
+  }
+}
+
+/// Stores the state and does not sync it. Returns true if the caller must do so.
+template <domain::persistence_domain D>
+bool basic_pool<D>::store_state(const pool_format::state_slot& changed) {
   pool_format::header_page& page = header();
   pool_format::state_slot next = changed;
   next.generation = state_.generation + 1;
@@ -258,9 +272,10 @@ void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
   const bool reached_device =
       instructions_ == domain::kind::file || instructions_ == domain::kind::logged_file ||
       effective_ == domain::kind::adr || effective_ == domain::kind::cache_persistent;
-  if (file_ && !reached_device && !same_state(next, state_)) sync_state(next);
+  const bool needs_sync = file_ && !reached_device && !same_state(next, state_);
   state_ = next;
   state_size_.store(next.size_bytes, std::memory_order_relaxed);
+  return needs_sync;
 }
 
 /// Records the file for a state of that generation; durable with the state. The batches of a log

@@ -44,9 +44,10 @@ struct alignas(64) page_line {
   /// owner is in the bits 16-30, 2-7 and 10-15, from its lowest bits to its highest. Bit 31 is set
   /// if the owner is a region. Format 1 has zeros in the bits 2-7 and 10-15.
   std::atomic<std::uint64_t> word;
-  std::uint64_t block_size;  ///< small: bytes from block to block; large, region: requested bytes
-  std::uint64_t generation;  ///< grows with each new run: binds self-describing headers
-  std::uint64_t occupied_check;  ///< check_of_occupied(), as long as `occupied` is valid
+  /// Small: bytes from block to block. Large, region: requested bytes.
+  std::atomic<std::uint64_t> block_size;
+  std::atomic<std::uint64_t> generation;      ///< grows with each new run: binds headers of blocks
+  std::atomic<std::uint64_t> occupied_check;  ///< check_of_occupied(), while `occupied` is valid
   /// Bit i: the block that starts in 16-byte granule i of this page is allocated. Valid after a
   /// clean close only.
   std::atomic<std::uint64_t> occupied[4];

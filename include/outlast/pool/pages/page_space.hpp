@@ -494,9 +494,8 @@ void page_space<D>::publish(std::span<const description> runs) {
   if (zeroed) D::psync();
   for (const auto& [first, run, block_size] : runs) {
     page_line& at = line(first);
-    const std::uint64_t generation = at.generation + 1;
-    D::write(&at.block_size, &block_size, sizeof block_size);
-    D::write(&at.generation, &generation, sizeof generation);
+    D::store(at.block_size, block_size, relaxed);
+    D::store(at.generation, at.generation.load(relaxed) + 1, relaxed);
     // (1) release: a reader of the word sees the fields; on media too, because they share its line.
     D::store(at.word, run.pack(), release);
     domain::flush<D>(&at, sizeof at);
@@ -559,7 +558,8 @@ std::size_t page_space<D>::block_bytes(const void* block, std::uint32_t owner) c
   if (run.owner != owner || run.kind == run_kind::region) return 0;
   const std::size_t run_bytes = std::size_t{run.pages} * page_size;
   const std::size_t offset = offset_of(block) - std::size_t{first} * page_size;
-  const std::size_t stride = run.kind == run_kind::small ? line(first).block_size : run_bytes;
+  const std::size_t stride =
+      run.kind == run_kind::small ? line(first).block_size.load(relaxed) : run_bytes;
   const bool begins = stride != 0 && stride <= run_bytes && offset % stride == 0;
   return begins && offset <= run_bytes - stride ? stride : 0;
 }

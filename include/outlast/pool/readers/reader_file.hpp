@@ -126,10 +126,15 @@ struct wanted_root {
   std::uint64_t fingerprint;
 };
 
-/// Returns the offset of the root's object, or nothing if the root cannot be read now; then
+struct readable_root {
+  std::uint64_t offset;  ///< of its object
+  std::uint32_t index;
+};
+
+/// Returns the root, or nothing if the root cannot be read now; then
 /// `why_not` has the reason. `bytes`: of the pool at `base`, mapped. Throws error{not_found,
 /// root_type_mismatch, refused} and corruption.
-[[nodiscard]] std::optional<std::uint64_t> find_readable_root(
+[[nodiscard]] std::optional<readable_root> find_readable_root(
     const std::byte* base, std::uint64_t bytes, const reader_page& page, const wanted_root& wanted,
     const std::string& path, std::string& why_not);
 

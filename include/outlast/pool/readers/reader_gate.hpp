@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -62,12 +64,14 @@ class reader_gate final : public base::outside_readers {
   }
   /// Called before pages beyond the old size are used.
   void has_grown(std::uint64_t bytes) { D::announce(page().pool_bytes, bytes); }
-  /// Called before the file is cut. Returns false if an operation may still read the end.
-  [[nodiscard]] bool may_cut(std::uint64_t bytes) {
+  /// Called before have_left(), when the pages from `bytes` on are not used any more.
+  void will_be_cut(std::uint64_t bytes) {
     // (1) full barrier: an operation that (2) does not see reads the new size.
     D::announce(page().pool_bytes, bytes);
-    return wait_for_all(false);
   }
+  /// Called before the file is cut. Waits for a short time for the operations that run. Returns
+  /// false if one of them may still read the end.
+  [[nodiscard]] bool have_left() { return wait_for(false); }
   /// Called before the state is written, with its generation.
   void state_changes(std::uint64_t generation) {
     page().state_generation.store(generation, std::memory_order_release);
@@ -78,7 +82,8 @@ class reader_gate final : public base::outside_readers {
     D::fetch_or(page().readable[root / 64], std::uint64_t{1} << root % 64,
                 std::memory_order_release, domain::site::none());
   }
-  /// Called when the root is not live any more, before its pages are freed.
+  /// Called when the root is not live any more, before its pages are freed. Waits for a short time
+  /// until the operations that may read the root have ended, and then ends the rest.
   void root_has_gone(std::uint32_t root) {
     if (root < pool_detail::most_readable_roots) {
       D::fetch_and(page().readable[root / 64], ~(std::uint64_t{1} << root % 64),
@@ -86,7 +91,7 @@ class reader_gate final : public base::outside_readers {
     }
     D::fetch_add(page().changes, pool_detail::phase_bits + 1, std::memory_order_seq_cst,
                  domain::site::none());
-    expel();
+    (void)wait_for(true, root);
   }
 
   [[nodiscard]] std::uint64_t epoch() const override { return page().epoch.load(relaxed); }
@@ -102,7 +107,20 @@ class reader_gate final : public base::outside_readers {
     return all;
   }
 
-  void expel() override { (void)wait_for_all(true); }
+  void wait_until_reached(std::uint64_t epoch) override {
+    // An operation ends when it has been seen for as long as the patience. A reader that announces
+    // old epochs again and again is not waited for.
+    const clock::time_point deadline = clock::now() + 2 * patience_ + longest_wait;
+    while (!have_reached(epoch) && clock::now() < deadline) {
+      if constexpr (domain::has_real_threads<D>) {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      } else {
+        D::relax();
+      }
+    }
+  }
+
+  void expel() override { (void)wait_for(true); }
 
   [[nodiscard]] base::replica_use use_of_replica(std::uint64_t offset) override {
     auto use = base::replica_use::none;
@@ -249,14 +267,23 @@ class reader_gate final : public base::outside_readers {
                                domain::site::none());
   }
 
+  /// Returns true if the operation that has announced the word of the slot may read the root.
+  [[nodiscard]] bool may_read(std::uint32_t number, std::uint32_t root) const {
+    // (4) seq_cst, after (2). If the roots are those of a later operation, the one that was seen
+    // has ended. An operation inside of it that is not seen finds the root gone.
+    const auto& roots = pool_detail::slot_of(page(), number).roots;
+    return pool_detail::may_read(D::load(roots, std::memory_order_seq_cst), root);
+  }
+
   /// Waits for the operations that run now, not for later ones. Returns true if they have ended;
-  /// `evicts`: ends them after a while.
-  bool wait_for_all(bool evicts) {
+  /// `evicts`: ends them after a while. `root`: only operations that may read it.
+  bool wait_for(bool evicts, std::optional<std::uint32_t> root = std::nullopt) {
     const clock::time_point deadline = clock::now() + std::min(longest_wait, patience_);
     bool all = true;
     for (std::uint32_t number = 0, end = used_slots(); number < end; ++number) {
       const std::uint64_t word = word_in(number);
       if (word == 0 || (evicts && !pool_detail::is_active(word))) continue;
+      if (root && !may_read(number, *root)) continue;
       domain::backoff<D> waiting;
       bool left = true;
       while (left && place_->is_held(number) && clock::now() < deadline) {

@@ -76,10 +76,35 @@ inline constexpr std::uint64_t replica_number_bits = pool_format::page_bytes - 4
 struct alignas(pool_format::line_bytes) reader_slot {
   std::atomic<std::uint64_t> word;
   std::atomic<std::uint64_t> replica;
-  std::uint64_t reserved[6];
+  std::atomic<std::uint64_t> roots;  ///< that the operation reads
+  std::uint64_t reserved[5];
 };
 static_assert(sizeof(reader_slot) == pool_format::line_bytes &&
               offsetof(reader_slot, replica) == 8);
+static_assert(offsetof(reader_slot, roots) == 16);
+
+// The roots of a slot. Each half is 0 or one more than the number of a root: the low half that of
+// the operation, the high half that of the operations inside of it.
+inline constexpr unsigned inner_root_shift = 32;
+/// The high half if the operations inside read several other roots.
+inline constexpr std::uint64_t several_roots = 0xffffffff;
+
+[[nodiscard]] constexpr std::uint64_t only_root(std::uint32_t root) noexcept {
+  return std::uint64_t{root} + 1;
+}
+/// Returns true if an operation with these roots may read `root`. Without a root it may read any.
+[[nodiscard]] constexpr bool may_read(std::uint64_t roots, std::uint32_t root) noexcept {
+  const std::uint64_t outer = roots & several_roots;
+  const std::uint64_t inner = roots >> inner_root_shift;
+  return outer == 0 || outer == only_root(root) || inner == only_root(root) ||
+         inner == several_roots;
+}
+[[nodiscard]] constexpr std::uint64_t with_inner_root(std::uint64_t roots,
+                                                      std::uint32_t root) noexcept {
+  if (may_read(roots, root)) return roots;
+  const bool is_first = roots >> inner_root_shift == 0;
+  return roots | (is_first ? only_root(root) : several_roots) << inner_root_shift;
+}
 
 /// The beginning of the pages; the slots follow.
 struct reader_page {

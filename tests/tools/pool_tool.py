@@ -244,7 +244,7 @@ class Limits(PoolTest):
 
     def test_of_a_process_are_named_where_a_store_of_the_usual_size_does_not_fit(self):
         self.fails_under(resource.RLIMIT_FSIZE, 3 << 30, says=["RLIMIT_FSIZE", str(3 << 30), "ulimit -f"])
-        self.fails_under(resource.RLIMIT_AS, 20 << 30, says=["RLIMIT_AS", "20480 MiB", "ulimit -v"])
+        self.fails_under(resource.RLIMIT_AS, 20 << 30, says=["RLIMIT_AS", str(20 << 30), "ulimit -v"])
 
     def test_of_address_space_are_named_for_the_replicas_of_a_store(self):
         if shutil.disk_usage(self.folder).free < 64 << 30:

@@ -48,8 +48,8 @@ namespace outlast::tx {
 /// exceptions: a thread that stops while it copies a stale replica, and one that stops in a read
 /// that updates have overtaken four times, keep two replicas. With fewer replicas an update waits
 /// until one is free. Growth of the file: while the file system provides space, updates wait on a
-/// mutex if they need that space, or one more replica. Readers in other processes keep replicas, too
-/// (tx/reader.hpp): at most two fewer than there are.
+/// mutex if they need that space, or one more replica. Readers in other processes keep replicas,
+/// too (tx/reader.hpp): at most two fewer than there are.
 /// Durability: when update() or read() returns, its result and all updates on which it depends are
 /// durable. options.hpp has an option that relaxes this.
 /// Space: the data, times the maximum number of replicas in use at one time. Memory: three times

@@ -108,9 +108,10 @@ range_obstacle obstacle_after(const std::byte* end, std::uint64_t bytes) {
   using kind = range_obstacle::kind;
   const auto first = reinterpret_cast<std::uintptr_t>(end);
   const std::uint64_t needed = base::round_up(std::max<std::uint64_t>(bytes, 1), extension_unit);
+  // First: where other addresses are free, the limit remains.
+  if (left_of_limit() < needed) return {kind::limit, address_limit()};
   const std::uintptr_t next = mapping_after(first);
   if (next != 0 && next - first < needed) return {kind::mapping, next};
-  if (left_of_limit() < needed) return {kind::limit, address_limit()};
   return {kind::end, first};
 }
 

@@ -100,6 +100,7 @@ constexpr std::array rare_finds = {
     rare_find{"skiplist_ends flit<adjacent,automatic>", 3381},
     rare_find{"natarajan_tree_wide flit<adjacent,automatic>", 7241},
     rare_find{"epoch_lockfree_map montage", 29281},
+    rare_find{"link_free_list_ends link_free", 5201},
 };
 
 bool covers(const exception& which, const verify::program_site& at) {

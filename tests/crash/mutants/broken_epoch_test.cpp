@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{27, scenarios::updates, portable, "marks are ignored"},
         mutant{28, scenarios::all, portable, "the clock does not know that a root is in use"},
         mutant{29, scenarios::lookups, portable, "the clock is read before the intent is there",
-               verify::strategy_kind::pct, 6000},
+               verify::strategy_kind::pct, 1011},
         mutant{30, scenarios::puts, portable, "a tick looks at no intent"},
         mutant{31, scenarios::puts, portable, "a tick labels in the epoch that it ends"},
         mutant{32, scenarios::list, portable, "what got a label is not written back"},

@@ -288,7 +288,7 @@ class basic_pool_reader<D>::replica_hold {
   /// Announces the replica at this offset of the pool.
   void announce(std::uint64_t offset) {
     mine_.last_replica = pool_detail::replica_announcement(offset, ++mine_.replica_number);
-    // (6) full barrier: the durable word is compared afterwards. The writer has found the
+    // (8) full barrier: the durable word is compared afterwards. The writer has found the
     // announcement, or the word is another one.
     D::announce(*mine_.replica, mine_.last_replica);
     mine_.reader.step();
@@ -310,7 +310,7 @@ class basic_pool_reader<D>::replica_hold {
   void end() {
     if (mine_.last_replica == 0) return;
     mine_.last_replica = 0;
-    // (7) release: the loads are over.
+    // (9) release: the loads are over.
     D::store(*mine_.replica, 0, std::memory_order_release, domain::site::none());
   }
 

@@ -9,6 +9,7 @@
 #include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/replica_pair.hpp>
+#include <tests/support/number_roots.hpp>
 #include <tests/support/reading_processes.hpp>
 #include <tests/support/sanitizer.hpp>
 #include <tests/support/temp_pool.hpp>
@@ -33,41 +34,13 @@
 namespace outlast {
 namespace {
 
-using pool_format::run_kind;
+using test::make_root;
 using test::process;
+using test::value_of;
 constexpr std::size_t mib = std::size_t{1} << 20;
 constexpr std::size_t page = 4096;
 constexpr std::size_t first_range = 8 * mib;
 constexpr std::uint32_t mib_pages = mib / page;
-
-/// Makes a root whose object is a run of `pages` pages, which begins and ends with `value`.
-template <class D>
-void make_root(basic_pool<D>& target, const std::string& name, std::uint64_t value,
-               std::uint32_t pages) {
-  const attached_root root = target.attach_root(name, "number", 1, true);
-  auto* const object = static_cast<std::byte*>(target.pages().allocate_run(
-      run_kind::large, root.index, 1, pages, std::uint64_t{pages} * page));
-  std::byte* const end = object + std::size_t{pages} * page - sizeof value;
-  D::write(object, &value, sizeof value);
-  D::write(end, &value, sizeof value);
-  domain::flush<D>(object, sizeof value);
-  domain::flush<D>(end, sizeof value);
-  domain::fence<D>();
-  target.publish_root(root.index, object);
-  target.detach_root(root.index, true);
-}
-
-template <class Pool>
-std::uint64_t value_of(Pool& target, const std::string& name, std::uint32_t pages) {
-  const attached_root root = target.attach_root(name, "number", 1, true);
-  const auto* const object = reinterpret_cast<const std::byte*>(target.base() + root.object_offset);
-  std::uint64_t first = 0;
-  std::uint64_t last = 0;
-  std::memcpy(&first, object, sizeof first);
-  std::memcpy(&last, object + std::size_t{pages} * page - sizeof last, sizeof last);
-  target.detach_root(root.index, true);
-  return first == last ? first : ~std::uint64_t{0};
-}
 
 template <class Pool>
 void make_roots(Pool& target, std::uint64_t first, std::uint64_t end) {

@@ -10,6 +10,7 @@
 #include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/reasons.hpp>
+#include <tests/support/streamed_backup.hpp>
 #include <tests/support/temp_pool.hpp>
 #include <tests/support/whole_file.hpp>
 
@@ -41,6 +42,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::reason_of;
+using test::stream_to_file;
 
 constexpr std::size_t page = pool_format::page_bytes;
 constexpr unsigned threads = 4;
@@ -159,18 +161,6 @@ class Backup : public testing::Test {
     copy.close();
     fs::remove(path);
   }
-  /// Writes the copy of a stream to a file. `at_first` runs when the first bytes have come.
-  template <class Pool, class Action>
-  backup_result stream(const Pool& pool, const std::string& path, Action&& at_first) {
-    std::ofstream out(path, std::ios::binary);
-    bool first = true;
-    return pool.backup([&](const std::byte* bytes, std::size_t size) {
-      if (first) at_first();
-      first = false;
-      out.write(reinterpret_cast<const char*>(bytes), static_cast<std::streamsize>(size));
-    });
-  }
-
   test::temp_directory directory_;
   std::string path_ = directory_.file("pool");
   std::string copy_ = directory_.file("copy");
@@ -209,7 +199,7 @@ TYPED_TEST(backups, to_a_slow_stream_have_the_state_of_one_moment) {
     const writers running(all);
     running.wait_for_rounds(20);
     // All parts are changed before the second chunk is taken.
-    result = this->stream(pool, this->copy_, [&] { running.wait_for_rounds(threads * 3); });
+    result = stream_to_file(pool, this->copy_, [&] { running.wait_for_rounds(threads * 3); });
   }
   EXPECT_EQ(result.length_bytes, fs::file_size(this->copy_));
   EXPECT_GE(result.waits, parts);
@@ -222,7 +212,7 @@ TEST_F(Backup, opens_after_the_next_start_of_the_machine_and_in_its_own_file_alo
   auto original = pool::create(path_, roomy);
   make_run(original);
   original.backup(copy_);
-  stream(original, directory_.file("streamed"), [] {});
+  stream_to_file(original, directory_.file("streamed"), [] {});
   fs::copy_file(copy_, directory_.file("moved"));
   EXPECT_EQ(reason_of([&] { (void)pool::open(directory_.file("moved")); }), errc::torn_by_copying);
   pool_format::boot_id another{};
@@ -262,7 +252,7 @@ TEST_F(Backup, leaves_holes_as_they_are) {
 TEST_F(Backup, refuses_a_second_one_of_the_same_pool) {
   auto original = pool::create(path_, roomy);
   make_run(original);
-  stream(original, copy_, [&] {
+  stream_to_file(original, copy_, [&] {
     EXPECT_EQ(reason_of([&] { original.backup(directory_.file("other")); }), errc::refused);
   });
   EXPECT_FALSE(fs::exists(directory_.file("other")));
@@ -279,7 +269,7 @@ TEST_F(Backup, of_several_pools_may_run_concurrently) {
     const writers running(first);
     const writers others(second);
     running.wait_for_rounds(8);
-    stream(one, copy_, [&] { two.backup(directory_.file("copy2")); });
+    stream_to_file(one, copy_, [&] { two.backup(directory_.file("copy2")); });
   }
   expect_moment(copy_);
   expect_moment(directory_.file("copy2"));
@@ -341,7 +331,7 @@ TEST_F(Backup, has_roots_that_are_dropped_meanwhile) {
   make_run(original);
   std::byte* const dropped = make_run(original, "dropped");
   std::memset(dropped, 5, run_bytes);
-  stream(original, copy_, [&] {
+  stream_to_file(original, copy_, [&] {
     original.drop_root("dropped");
     original.trim();
   });
@@ -357,7 +347,7 @@ TEST_F(Backup, has_the_size_of_its_moment_if_the_pool_grows) {
   growing.capacity_bytes = std::size_t{256} << 20;
   auto original = pool::create(path_, growing);
   make_run(original);
-  stream(original, copy_, [&] {
+  stream_to_file(original, copy_, [&] {
     original.grow(growing.capacity_bytes);
     make_run(original, "later");
     make_run(original, "last");
@@ -379,7 +369,7 @@ TEST_F(Backup, of_memory_opens_as_a_file) {
       basic_pool<domain::process>::in_memory(memory.data(), roomy.size_bytes, true);
   numbers(make_run(*original)).advance(0);
   original->backup(copy_);
-  stream(*original, directory_.file("streamed"), [] {});
+  stream_to_file(*original, directory_.file("streamed"), [] {});
   expect_moment(copy_);
   auto copy = pool::open(directory_.file("streamed"));
   EXPECT_EQ(numbers(run_in(copy)).of(0, parts - 1).load(), 1u);
@@ -406,12 +396,12 @@ TEST_F(Backup, leaves_a_child_of_a_fork_alone) {
   auto original = pool::create(path_, roomy);
   const numbers all(make_run(original));
   int status = -1;
-  stream(original, copy_, [&] {
+  stream_to_file(original, copy_, [&] {
     const pid_t child = ::fork();
     if (child == 0) {
       auto own = pool::create(directory_.file("own"), roomy);
       const numbers its(make_run(own));
-      stream(own, directory_.file("copy of own"), [&] { its.advance(0); });
+      stream_to_file(own, directory_.file("copy of own"), [&] { its.advance(0); });
       const bool right = its.contradiction().empty();
       own.close();
       ::_exit(right ? 3 : 4);
@@ -461,7 +451,7 @@ TEST_F(Backup, leaves_other_faults_to_the_handler_of_the_program) {
   const handler_of_program own([](int) { ::_exit(7); });
   auto original = pool::create(path_, roomy);
   make_run(original);
-  stream(original, copy_, [&] { EXPECT_EXIT(fault(), testing::ExitedWithCode(7), ""); });
+  stream_to_file(original, copy_, [&] { EXPECT_EXIT(fault(), testing::ExitedWithCode(7), ""); });
   EXPECT_EXIT(fault(), testing::ExitedWithCode(7), "");
 }
 

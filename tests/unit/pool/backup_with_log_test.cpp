@@ -9,6 +9,7 @@
 #include <outlast/tx/redo_opt.hpp>
 #include <tests/support/failing_device.hpp>
 #include <tests/support/reasons.hpp>
+#include <tests/support/streamed_backup.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -37,6 +38,7 @@ namespace fs = std::filesystem;
 using domain::logged_file;
 using logged_pool = basic_pool<logged_file>;
 using test::reason_of;
+using test::stream_to_file;
 using test::word_at;
 
 constexpr std::uint64_t words = 1500;  // in pages of their own, more than there is memory for
@@ -85,16 +87,6 @@ class BackupWithLog : public testing::Test {
     EXPECT_FALSE(pool_format::has_errors(pool_format::check_file(path)));
     EXPECT_FALSE(fs::exists(path + ".redo"));
   }
-  backup_result stream(const std::function<void()>& at_first) {
-    std::ofstream out(copy_, std::ios::binary);
-    bool first = true;
-    return pool_.backup([&](const std::byte* bytes, std::size_t size) {
-      if (first) at_first();
-      first = false;
-      out.write(reinterpret_cast<const char*>(bytes), static_cast<std::streamsize>(size));
-    });
-  }
-
   test::temp_directory directory_;
   std::string path_ = directory_.file("pool");
   std::string copy_ = directory_.file("copy");
@@ -126,7 +118,7 @@ TEST_F(BackupWithLog, opens_under_other_domains) {
 
 TEST_F(BackupWithLog, has_nothing_that_is_fenced_later) {
   store(pool_, 1);
-  const backup_result result = stream([&] {
+  const backup_result result = stream_to_file(pool_, copy_, [&] {
     for (std::uint64_t value = 2; value < 5; ++value) {
       store(pool_, value);
       logged_file::checkpoint(word_at(pool_, 0));
@@ -155,7 +147,7 @@ TEST_F(BackupWithLog, has_updates_that_no_thread_has_synced) {
 TEST_F(BackupWithLog, has_no_later_updates) {
   manager accounts(pool_, "accounts", for_ever);
   add_one(accounts);
-  stream([&] {
+  stream_to_file(pool_, copy_, [&] {
     // The log of the transactions is full repeatedly, and its records are written back.
     for (int i = 0; i < 3000; ++i) add_one(accounts);
     accounts.sync();
@@ -173,7 +165,7 @@ TEST_F(BackupWithLog, has_no_updates_of_managers_that_are_opened_meanwhile) {
   std::optional<manager> accounts(std::in_place, pool_, "accounts", for_ever);
   add_one(*accounts);
   accounts.reset();
-  stream([&] {
+  stream_to_file(pool_, copy_, [&] {
     accounts.emplace(pool_, "accounts", for_ever);
     for (int i = 0; i < 100; ++i) add_one(*accounts);
     manager others(pool_, "others", for_ever);
@@ -198,7 +190,7 @@ TEST_F(BackupWithLog, has_roots_whose_space_gets_a_log_of_transactions) {
   pool_.publish_root(root.index, run);
   pool_.detach_root(root.index, false);
   bool is_in_its_space = false;
-  stream([&] {
+  stream_to_file(pool_, copy_, [&] {
     pool_.drop_root("run");
     manager accounts(pool_, "accounts", for_ever);
     for (int i = 0; i < 3000; ++i) add_one(accounts);

@@ -11,6 +11,7 @@
 #include <outlast/pool/pool.hpp>
 #include <outlast/tx/redo_opt.hpp>
 #include <tests/support/memory_folder.hpp>
+#include <tests/support/number_roots.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -32,6 +33,8 @@ namespace outlast {
 namespace {
 
 using pool_format::run_kind;
+using test::make_root;
+using test::value_of;
 constexpr std::size_t mib = std::size_t{1} << 20;
 constexpr std::size_t page = 4096;
 
@@ -47,35 +50,6 @@ void expect_sound(Pool& target) {
   for (const pool_format::finding& one : target.check()) {
     EXPECT_NE(one.level, pool_format::severity::error) << one.sentence;
   }
-}
-
-/// Makes a root whose object is a run of `pages` pages that begins with `value`.
-template <class D>
-void make_root(basic_pool<D>& target, const std::string& name, std::uint64_t value,
-               std::uint32_t pages = 1) {
-  const attached_root root = target.attach_root(name, "number", 1, true);
-  auto* const object = static_cast<std::byte*>(target.pages().allocate_run(
-      run_kind::large, root.index, 1, pages, std::uint64_t{pages} * page));
-  std::byte* const end = object + (std::size_t{pages} - 1) * page + 8;
-  D::write(object, &value, sizeof value);
-  D::write(end, &value, sizeof value);
-  domain::flush<D>(object, sizeof value);
-  domain::flush<D>(end, sizeof value);
-  domain::fence<D>();
-  target.publish_root(root.index, object);
-  target.detach_root(root.index, true);
-}
-
-template <class Pool>
-std::uint64_t value_of(Pool& target, const std::string& name, std::uint32_t pages = 1) {
-  const attached_root root = target.attach_root(name, "number", 1, true);
-  const auto* const object = reinterpret_cast<const std::byte*>(target.base() + root.object_offset);
-  std::uint64_t first = 0;
-  std::uint64_t last = 0;
-  std::memcpy(&first, object, sizeof first);
-  std::memcpy(&last, object + (std::size_t{pages} - 1) * page + 8, sizeof last);
-  target.detach_root(root.index, true);
-  return first == last ? first : ~std::uint64_t{0};
 }
 
 template <class Domain>

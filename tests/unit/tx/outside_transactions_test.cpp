@@ -3,6 +3,7 @@
 // each step of the protocol can be held.
 #include <outlast/base/anonymous_memory.hpp>
 #include <outlast/base/error.hpp>
+#include <outlast/base/outside_readers.hpp>
 #include <outlast/containers/hash_map.hpp>
 #include <outlast/containers/managed_map.hpp>
 #include <outlast/containers/map_reader.hpp>
@@ -11,6 +12,7 @@
 #include <outlast/pool/any_domain.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/pool_reader.hpp>
+#include <outlast/pool/region.hpp>
 #include <outlast/root/root_session.hpp>
 #include <outlast/tx/baselines/redo.hpp>
 #include <outlast/tx/field.hpp>
@@ -24,10 +26,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -433,6 +437,30 @@ TEST(outside_transactions, always_have_two_replicas_for_updates) {
   });
   memory_reader in(*pool);
   EXPECT_TRUE(memory_read_bank(in).is_right());
+}
+
+TEST(outside_transactions, that_take_long_are_known_at_each_look) {
+  const memory_pool pool;
+  memory_bank money(*pool);
+  memory_reader in(*pool);
+  memory_read_bank view(in);
+  const auto region = in.find_region("tx:bank", region_kind::replicas);
+  ASSERT_TRUE(region);
+  view.read([&](const accounts&) {
+    std::vector<base::replica_use> seen(2, base::replica_use::none);
+    (void)eventually([&] {
+      // An update does not wait for a better replica if one of its two has long been read.
+      for (base::replica_use& each : seen) {
+        each = base::replica_use::none;
+        for (unsigned i = 0; i < region->replicas; ++i) {
+          each = std::max(each, (*pool).outside_readers()->use_of_replica(
+                                    region->offset + i * region->stride_bytes));
+        }
+      }
+      return seen[0] == base::replica_use::read_long;
+    });
+    EXPECT_EQ(seen, std::vector(2, base::replica_use::read_long));
+  });
 }
 
 TEST(outside_transactions, of_two_replicas_are_refused) {

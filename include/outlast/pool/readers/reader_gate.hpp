@@ -172,7 +172,7 @@ class reader_gate final : public base::outside_readers {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(used, place_->slots()));
   }
 
-  /// (4) seq_cst; synchronizes-with the announcement of a replica, and with its withdrawal.
+  /// (5) seq_cst; synchronizes-with the announcement of a replica, and with its withdrawal.
   [[nodiscard]] std::uint64_t replica_in(std::uint32_t number) const {
     return D::load(pool_detail::slot_of(page(), number).replica, std::memory_order_seq_cst);
   }
@@ -188,7 +188,7 @@ class reader_gate final : public base::outside_readers {
     const replica_state state = pool_detail::replica_state_of(word);
     if (state == replica_state::refused) return base::replica_use::none;
     if (state == replica_state::announced) {
-      // (5) Either this fails, or the reader's exchange to `read` does.
+      // (6) Either this fails, or the reader's exchange to `read` does.
       const bool refused =
           replace_replica(number, word, pool_detail::in_state(word, replica_state::refused));
       return refused ? base::replica_use::none : base::replica_use::read;
@@ -198,10 +198,13 @@ class reader_gate final : public base::outside_readers {
     sighting& seen = replicas_seen_[number];
     const clock::time_point now = clock::now();
     if (seen.word != word) seen = {word, now, now + first_look};
-    if (now < seen.next_look) return base::replica_use::read;
-    seen.next_look = now + first_look;
-    if (place_->is_held(number)) return base::replica_use::read_long;
-    return clear_dead_replica(number, word) ? base::replica_use::none : base::replica_use::read;
+    if (now >= seen.next_look) {
+      seen.next_look = now + first_look;
+      if (!place_->is_held(number) && clear_dead_replica(number, word)) {
+        return base::replica_use::none;
+      }
+    }
+    return now - seen.since >= first_look ? base::replica_use::read_long : base::replica_use::read;
   }
   bool clear_dead_replica(std::uint32_t number, std::uint64_t word) {
     if (!place_->take(number)) return false;

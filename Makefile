@@ -37,7 +37,7 @@ test-all: test-dependencies
 
 ## test-rest: what `test-all` has and `test` has not
 test-rest: test-dependencies
-	$(SUITES) benchmarks suite asan tsan
+	$(SUITES) $(ARGS) benchmarks suite asan tsan
 
 ## check: layers, orderings, words, lengths, links, quotes, walks, the comparison of stores; needs no build
 check:

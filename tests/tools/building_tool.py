@@ -107,6 +107,16 @@ class Building(unittest.TestCase):
         self.expect(ended, 1, "test: not built")
         self.assertEqual(ended.stdout.splitlines()[-1], "0 passed, 1 failed, 0 skipped")
 
+    def test_a_suite_for_which_no_time_is_left_is_named_and_not_run(self):
+        self.stand_in("cmake", "exit 1")
+        self.stand_in("df", "exit 1")
+        ended = subprocess.run([sys.executable, str(TOOLS / "run_suites"), "--build", str(self.directory), "--within", "30",
+                                "--unit", "20", "suite", "tsan"],
+                               capture_output=True, text=True, check=False, env={**os.environ, "PATH": str(self.programs)})
+        # 38 minutes are too long; 16 are not, and that suite is begun.
+        self.expect(ended, 1, "suite: not run, because it takes about 38 minutes", "tsan: not built")
+        self.assertEqual(ended.stdout.splitlines()[-1], "0 passed, 1 failed, 1 skipped")
+
 
 if __name__ == "__main__":
     sys.argv.pop(1)  # the tool, which takes no part

@@ -178,23 +178,24 @@ class reader<hash_table<Key, Value, Policy, Hash, Reclaimer>> {
            D::load(in.block->segments[level], std::memory_order_acquire) != 0;
   }
 
-  /// Returns the present level, after the segments up to it are known; nothing if there can be no
-  /// such segment.
-  [[nodiscard, gnu::always_inline]] std::optional<unsigned> level_of(operation& op,
-                                                                     directory& in) const {
+  static constexpr unsigned no_level = ~0U;
+
+  /// Returns the present level, after the segments up to it are known; no_level if there can be no
+  /// such segment. An optional would be written in two parts and read as one, which costs as much
+  /// as the announcement.
+  [[nodiscard, gnu::always_inline]] unsigned level_of(operation& op, directory& in) const {
     const unsigned level = in.level.load(std::memory_order_acquire);
     if (!has_level(in, level + 1)) [[likely]]
       return level;
     return learn_level(op, in, level);
   }
-  [[gnu::noinline]] std::optional<unsigned> learn_level(operation& op, directory& in,
-                                                        unsigned level) const {
+  [[gnu::noinline]] unsigned learn_level(operation& op, directory& in, unsigned level) const {
     for (; has_level(in, level + 1); ++level) {
       const std::uint64_t offset =
           D::load(in.block->segments[level + 1], std::memory_order_acquire);
       const std::size_t bytes = algorithm::sentinels_in(level + 1) * sizeof(sentinel_entry);
       // An invalid operation must leave nothing behind.
-      if (!op.holds_range(offset, bytes) || !op.is_valid()) return std::nullopt;
+      if (!op.holds_range(offset, bytes) || !op.is_valid()) return no_level;
       in.segments[level + 1].store(root_->at(offset), std::memory_order_release);
     }
     unsigned known = in.level.load(std::memory_order_relaxed);
@@ -213,9 +214,10 @@ class reader<hash_table<Key, Value, Policy, Hash, Reclaimer>> {
                                                                     const Key& key) const {
     directory& in = root_->now();
     const std::uint64_t hash = parts::hash_of(key);
-    const std::optional<unsigned> level = level_of(op, in);
-    if (!level) return std::nullopt;
-    const std::uint64_t wanted = algorithm::bucket_order(hash, *level);
+    const unsigned level = level_of(op, in);
+    if (level == no_level) [[unlikely]]
+      return std::nullopt;
+    const std::uint64_t wanted = algorithm::bucket_order(hash, level);
     std::uint64_t order = wanted;
     const sentinel_entry* start = &in.sentinel_at(order);
     while (order != 0 && !is_ready(*start)) {
@@ -224,7 +226,7 @@ class reader<hash_table<Key, Value, Policy, Hash, Reclaimer>> {
     }
     for (link at = start->next.load(durable::role::decide); at;) {
       // The next bucket begins, unless this one was split since.
-      if (at.has(algorithm::sentinel) && order == wanted && !has_level(in, *level + 1)) break;
+      if (at.has(algorithm::sentinel) && order == wanted && !has_level(in, level + 1)) break;
       if (!holds(op, at)) return std::nullopt;
       const link next = at->next.load(durable::role::decide);
       if (chain_order::is_node_of(at, key, hash)) {

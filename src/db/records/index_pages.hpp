@@ -1,0 +1,218 @@
+// The pages of the record engine's index, and the memory for them.
+#pragma once
+
+#include <outlast/base/anonymous_memory.hpp>
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/large_pages.hpp>
+#include <outlast/domain/concept.hpp>
+#include <outlast/domain/spin_lock.hpp>
+#include <outlast/domain/volatile_word.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace outlast::store_detail::records {
+
+/// Sizes of the record engine. The verifier uses smaller ones.
+struct usual_shape {
+  static constexpr unsigned leaf_slots = 48;
+  static constexpr unsigned page_keys = 63;
+  static constexpr std::size_t key_locks = 16384;
+  static constexpr std::size_t min_segment_bytes = std::size_t{64} << 10;
+  static constexpr std::size_t max_segment_bytes = std::size_t{4} << 20;
+  /// Longer records are written without a copy in ordinary memory, in bytes.
+  static constexpr std::size_t max_copied_record = std::size_t{64} << 10;
+  static constexpr bool large_pages = true;
+};
+
+/// An immutable string: a separator of two pages.
+struct separator {
+  std::uint32_t bytes;
+
+  [[nodiscard]] std::string_view view() const noexcept {
+    return {reinterpret_cast<const char*>(this + 1), bytes};
+  }
+  /// Throws std::bad_alloc.
+  [[nodiscard]] static const separator* make(std::string_view text) {
+    void* const memory = ::operator new(sizeof(separator) + text.size());
+    auto* const made = new (memory) separator{static_cast<std::uint32_t>(text.size())};
+    std::memcpy(made + 1, text.data(), text.size());
+    return made;
+  }
+  static void destroy(const separator* text) noexcept {
+    ::operator delete(const_cast<separator*>(text));
+  }
+};
+
+/// The common part of pages: what all keys have in common, and up to eight bytes of each key after
+/// that. Readers are optimistic: they read a page, and compare its version before and after.
+///
+/// Invariant: all words are changed under the page's lock, which is bit 0 of its version.
+template <domain::persistence_domain D>
+struct alignas(base::cache_line_size) index_page {
+  static constexpr std::size_t max_prefix_bytes = 40;
+  static constexpr auto relaxed = std::memory_order_relaxed;
+
+  explicit index_page(bool leaf) noexcept : is_leaf(leaf) {}
+
+  domain::volatile_word<D, std::uint64_t> version;
+  std::atomic<std::uint16_t> count{0};
+  std::atomic<std::uint16_t> prefix_bytes{0};
+  const bool is_leaf;
+  std::array<std::atomic<std::uint64_t>, max_prefix_bytes / 8> prefix{};
+
+  [[nodiscard]] std::size_t prefix_size() const noexcept {
+    return std::min<std::size_t>(prefix_bytes.load(relaxed), max_prefix_bytes);
+  }
+  /// Returns a negative number, zero or a positive number if the keys of the page, by their prefix,
+  /// are after `key`, may surround it, or are before it.
+  [[nodiscard]] int compare_prefix(std::string_view key, std::size_t size) const noexcept {
+    std::array<std::uint64_t, max_prefix_bytes / 8> copy;
+    for (std::size_t i = 0; i * 8 < size; ++i) copy[i] = prefix[i].load(relaxed);
+    const std::size_t n = std::min(size, key.size());
+    const int order = std::memcmp(key.data(), copy.data(), n);
+    if (order != 0) return order;
+    return key.size() < size ? -1 : 0;
+  }
+  void set_prefix_text(std::string_view text) noexcept {
+    std::array<std::uint64_t, max_prefix_bytes / 8> copy{};
+    std::memcpy(copy.data(), text.data(), text.size());
+    for (std::size_t i = 0; i < copy.size(); ++i) prefix[i].store(copy[i], relaxed);
+    prefix_bytes.store(static_cast<std::uint16_t>(text.size()), relaxed);
+  }
+  void copy_prefix(const index_page& from) noexcept {
+    for (std::size_t i = 0; i < prefix.size(); ++i) {
+      prefix[i].store(from.prefix[i].load(relaxed), relaxed);
+    }
+    prefix_bytes.store(from.prefix_bytes.load(relaxed), relaxed);
+  }
+};
+
+/// Slots, ordered by their keys. The keys are in the records.
+template <domain::persistence_domain D, class Shape>
+struct leaf_page : index_page<D> {
+  using head_type = std::uint32_t;
+  static constexpr unsigned capacity = Shape::leaf_slots;
+  static constexpr unsigned number = 0;  ///< of the type
+
+  leaf_page() noexcept : index_page<D>(true) {}
+
+  std::array<std::atomic<head_type>, capacity> heads{};
+  std::array<domain::volatile_word<D, std::uint64_t>, capacity> slots{};
+  std::atomic<const separator*> low{nullptr};   ///< keys are not before it; nullptr: no bound
+  std::atomic<const separator*> high{nullptr};  ///< keys are before it; nullptr: no bound
+};
+
+/// Separators and one child more.
+template <domain::persistence_domain D, class Shape>
+struct inner_page : index_page<D> {
+  using head_type = std::uint64_t;
+  static constexpr unsigned capacity = Shape::page_keys;
+  static constexpr unsigned number = 1;  ///< of the type
+
+  inner_page() noexcept : index_page<D>(false) {}
+
+  std::array<std::atomic<head_type>, capacity> heads{};
+  std::array<std::atomic<const separator*>, capacity> keys{};
+  std::array<std::atomic<index_page<D>*>, capacity + 1> children{};
+};
+
+/// Returns the first bytes of a key after `prefix` bytes, as a number in the order of the keys.
+template <class Head>
+[[nodiscard]] inline Head head_of(std::string_view key, std::size_t prefix) noexcept {
+  Head head = 0;
+  if (key.size() >= prefix + sizeof head) {
+    std::memcpy(&head, key.data() + prefix, sizeof head);
+  } else if (key.size() > prefix) {
+    std::memcpy(&head, key.data() + prefix, key.size() - prefix);
+  }
+  if constexpr (std::endian::native == std::endian::big) return head;
+  if constexpr (sizeof head == 8) {
+    return __builtin_bswap64(head);
+  } else {
+    return __builtin_bswap32(head);
+  }
+}
+
+/// Returns the number of bytes that both begin with, at most those that a page can record.
+[[nodiscard]] inline std::size_t common_bytes(std::string_view a, std::string_view b,
+                                              std::size_t limit) noexcept {
+  const std::size_t n = std::min({a.size(), b.size(), limit});
+  std::size_t i = 0;
+  while (i < n && a[i] == b[i]) ++i;
+  return i;
+}
+
+/// Memory for pages, in chunks with large pages.
+/// Thread-safety: take(), give() and bytes() may be called concurrently.
+template <domain::persistence_domain D, bool LargePages>
+class page_memory {
+ public:
+  page_memory() = default;
+  page_memory(const page_memory&) = delete;
+  page_memory& operator=(const page_memory&) = delete;
+
+  /// Returns memory for a `Page`. Throws std::bad_alloc, out_of_space.
+  template <class Page>
+  [[nodiscard]] Page* make() {
+    bytes_.fetch_add(sizeof(Page), std::memory_order_relaxed);
+    if constexpr (!LargePages) return new Page;
+    return new (take(sizeof(Page), free_[Page::number])) Page;
+  }
+  template <class Page>
+  void destroy(Page* page) noexcept {
+    bytes_.fetch_sub(sizeof(Page), std::memory_order_relaxed);
+    if constexpr (!LargePages) {
+      delete page;
+    } else {
+      free_list& to = free_[Page::number];
+      page->~Page();
+      const std::lock_guard lock(lock_);
+      to.first = new (static_cast<void*>(page)) free_memory{to.first};
+    }
+  }
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return bytes_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr std::size_t chunk_bytes = std::size_t{2} << 20;
+  struct free_memory {
+    free_memory* next;
+  };
+  struct free_list {
+    free_memory* first = nullptr;
+  };
+
+  void* take(std::size_t bytes, free_list& from) {
+    const std::lock_guard lock(lock_);
+    if (from.first != nullptr) return std::exchange(from.first, from.first->next);
+    if (left_ < bytes) {
+      chunks_.emplace_back(chunk_bytes);
+      base::request_large_pages(chunks_.back().data(), chunk_bytes);
+      at_ = chunks_.back().data();
+      left_ = chunk_bytes;
+    }
+    left_ -= bytes;
+    return std::exchange(at_, at_ + bytes);
+  }
+
+  domain::spin_lock<D> lock_;
+  std::vector<base::anonymous_memory> chunks_;
+  std::byte* at_ = nullptr;
+  std::size_t left_ = 0;
+  std::array<free_list, 2> free_;
+  std::atomic<std::size_t> bytes_{0};
+};
+
+}  // namespace outlast::store_detail::records

@@ -1,0 +1,601 @@
+// The index of the record engine: a B+-tree in ordinary memory with optimistic lock coupling.
+//
+// A leaf maps keys to words of the engine. The keys themselves are in the records to which the
+// words refer, so that a page has only the first bytes of each key after the prefix that its keys
+// share. Readers take no lock: they read the version of a page, its content, and the version again.
+// Writers lock the pages that they change, from the root towards the leaves.
+//
+// Literature: Leis, Scheibner, Kemper, Neumann, The ART of practical synchronization (DaMoN 2016),
+// for optimistic lock coupling; Lomet, The evolution of effective B-tree page organization (SIGMOD
+// Record 2001), for heads of keys.
+#pragma once
+
+#include <outlast/base/announce.hpp>
+#include <outlast/base/callers.hpp>
+#include <outlast/db/detail/key_order.hpp>
+#include <outlast/domain/backoff.hpp>
+#include <outlast/domain/concept.hpp>
+#include <outlast/domain/volatile_word.hpp>
+#include <src/db/records/index_pages.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace outlast::store_detail::records {
+
+/// The index of a store. `KeyOf`: a function object that returns the key to which a word refers.
+///
+/// Thread-safety: all members may be called concurrently, except the constructor, the destructor
+/// and build().
+/// Requires: the calling thread is in an operation of the reclaimer of the store's pool, so that no
+/// record or page that it reads is reused.
+/// Progress: a call waits while another thread has locked a page on its way, which is short.
+/// Invariants:
+///   I1  a key is in the leaf whose bounds surround it, at most once; slots are in the order of
+///       their keys.
+///   I2  a page above the leaves has one child more than keys; a key is the lower bound of the
+///       child after it.
+template <domain::persistence_domain D, class Shape, class KeyOf>
+class ordered_index {
+  using page = index_page<D>;
+  using leaf = leaf_page<D, Shape>;
+  using inner = inner_page<D, Shape>;
+  static constexpr auto relaxed = std::memory_order_relaxed;
+  static constexpr auto acquire = std::memory_order_acquire;
+  static constexpr auto release = std::memory_order_release;
+  static constexpr auto seq_cst = std::memory_order_seq_cst;
+
+ public:
+  /// Throws std::bad_alloc, out_of_space.
+  ordered_index(key_order order, KeyOf key_of)
+      : order_(order), key_of_(std::move(key_of)), root_(memory_.template make<leaf>()) {}
+  ~ordered_index() { destroy(root_.load(relaxed)); }
+  ordered_index(const ordered_index&) = delete;
+  ordered_index& operator=(const ordered_index&) = delete;
+
+  /// The slot of a key, or the place for a new slot, in one version of a leaf.
+  struct place {
+    leaf* in = nullptr;
+    std::uint64_t version = 0;
+    unsigned at = 0;
+    std::uint64_t word = 0;  ///< 0: the key has no slot
+  };
+
+  /// Returns the place of a key.
+  [[nodiscard]] place find(std::string_view key) const {
+    for (;;) {
+      place found;
+      if (descend(key, false, found.in, found.version) && locate(key, found)) return found;
+    }
+  }
+  /// Returns whether the leaf of a place has not changed since find().
+  [[nodiscard]] bool is_current(const place& of) const { return still(*of.in, of.version); }
+
+  /// Changes the slot of a key, or inserts one. Under the lock of the leaf, `change(word)` returns
+  /// the new word for the present one, which is 0 if the key has no slot. If it returns its
+  /// argument, nothing changes. Returns whether the slot has changed. Throws std::bad_alloc and
+  /// out_of_space before the call of `change`, which must not throw.
+  template <class Change>
+  bool update(std::string_view key, place at, Change&& change) {
+    for (;;) {
+      if (try_lock(*at.in, at.version)) {
+        if (has_room_for(at)) return update_locked(key, at, change);
+        unlock_unchanged(*at.in);
+        split_towards(key);
+      }
+      at = find(key);
+    }
+  }
+  /// Removes the slot of a key if it has `word`. Other slots stay.
+  void remove(std::string_view key, std::uint64_t word) {
+    for (;;) {
+      const place at = find(key);
+      if (at.word != word || word == 0) return;
+      if (!try_lock(*at.in, at.version)) continue;
+      remove_slot(*at.in, at.at);
+      unlock(*at.in);
+      return;
+    }
+  }
+
+  /// The content of a leaf.
+  struct leaf_content {
+    std::array<std::uint64_t, Shape::leaf_slots> words;
+    unsigned count = 0;
+    std::optional<std::string> low;   ///< keys are not before it; nothing: no bound
+    std::optional<std::string> high;  ///< keys are before it; nothing: no bound
+  };
+  /// Direction of a search for a leaf.
+  enum class side { at_or_after, before };
+  /// Copies the leaf that contains the keys from `key` on, or those before `key`. Without a key,
+  /// the first or the last leaf. Throws std::bad_alloc.
+  void copy_leaf(const std::optional<std::string_view>& key, side wanted, leaf_content& to) const {
+    for (;;) {
+      leaf* in = nullptr;
+      std::uint64_t version = 0;
+      const bool before = wanted == side::before;
+      if (!(key ? descend(*key, before, in, version) : descend_to_end(before, in, version))) {
+        continue;
+      }
+      to.count = count_of(*in);
+      for (unsigned i = 0; i < to.count; ++i) to.words[i] = in->slots[i].load(acquire);
+      const separator* const low = in->low.load(acquire);
+      const separator* const high = in->high.load(acquire);
+      if (!still(*in, version)) continue;
+      copy_bound(low, to.low);
+      copy_bound(high, to.high);
+      return;
+    }
+  }
+
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return memory_.bytes() + separator_bytes_.load(relaxed);
+  }
+  [[nodiscard]] const key_order& order() const noexcept { return order_; }
+  /// Returns a negative number, zero or a positive number, as the keys are ordered.
+  [[nodiscard]] int compare(std::string_view a, std::string_view b) const {
+    if (order_.is_by_bytes()) return a.compare(b);
+    return order_(a, b) ? -1 : order_(b, a) ? 1 : 0;
+  }
+
+  // ---- All slots at once, in a recovery ----
+
+  struct built_page {
+    page* what;
+    const separator* low;  ///< nullptr for the first page of a part
+  };
+  /// Makes the leaves of `count` words, whose keys ascend. Several threads may make parts
+  /// concurrently. Throws std::bad_alloc, out_of_space: then the caller calls destroy_built().
+  template <class WordAt>
+  void make_leaves(std::size_t count, WordAt&& word_at, std::vector<built_page>& made);
+  /// Makes the index of parts, whose keys ascend from part to part. Requires: the index is empty,
+  /// and no other thread uses it. Throws std::bad_alloc, out_of_space.
+  void build(std::vector<std::vector<built_page>>& parts);
+  void destroy_built(std::vector<built_page>& made) noexcept {
+    for (const built_page& each : made) {
+      destroy(each.what);
+      if (each.low != nullptr) separator::destroy(each.low);
+    }
+    made.clear();
+  }
+
+  /// Returns the first contradiction in the pages, or "". Requires: no other thread uses the index.
+  [[nodiscard]] std::string check() const {
+    std::string wrong;
+    check_page(root_.load(relaxed), std::nullopt, std::nullopt, wrong);
+    return wrong;
+  }
+
+ private:
+  // ---- versions ----
+
+  static bool is_locked(std::uint64_t version) noexcept { return (version & 1) != 0; }
+  /// Waits until the page is not locked, and returns its version.
+  static std::uint64_t version_of(const page& of) {
+    domain::backoff<D> waiting;
+    for (;;) {
+      // (1) seq_cst; synchronizes-with (3). A snapshot that was counted before this load is seen by
+      // a writer that locks the page after it (V2).
+      const std::uint64_t version = of.version.load(seq_cst);
+      if (!is_locked(version)) {
+        D::schedule_point(&of.count);
+        return version;
+      }
+      waiting.wait();
+    }
+  }
+  static bool still(const page& of, std::uint64_t version) {
+    base::order_loads();
+    return of.version.load(relaxed) == version;
+  }
+  static bool try_lock(page& of, std::uint64_t version) {
+    // (2) seq_cst; synchronizes-with (3).
+    return of.version.compare_exchange(version, version + 1, seq_cst);
+  }
+  static void unlock(page& of) {
+    // (3) release; synchronizes-with (1, 2).
+    of.version.store(of.version.load(relaxed) + 1, release);
+  }
+  static void unlock_unchanged(page& of) {
+    of.version.store(of.version.load(relaxed) - 1, release);
+  }
+
+  static unsigned count_of(const page& of) noexcept {
+    const unsigned limit = of.is_leaf ? leaf::capacity : inner::capacity;
+    return std::min<unsigned>(of.count.load(relaxed), limit);
+  }
+
+  // ---- searches ----
+
+  template <class Heads, class Head>
+  static unsigned first_not_below(const Heads& heads, unsigned count, Head head) noexcept {
+    unsigned at = 0;
+    while (count > 0) {
+      const unsigned half = count / 2;
+      if (heads[at + half].load(relaxed) < head) {
+        at += half + 1;
+        count -= half + 1;
+      } else {
+        count = half;
+      }
+    }
+    return at;
+  }
+
+  /// Sets the slot of `found`. Returns false if the leaf has changed. Follows no word before it is
+  /// known to be in the leaf.
+  bool locate(std::string_view key, place& found) const {
+    const unsigned count = count_of(*found.in);
+    return order_.is_by_bytes() ? locate_by_heads(key, count, found)
+                                : locate_by_keys(key, count, found);
+  }
+  bool locate_by_heads(std::string_view key, unsigned count, place& found) const {
+    const leaf& in = *found.in;
+    const std::size_t prefix = in.prefix_size();
+    const int beside = in.compare_prefix(key, prefix);
+    if (beside != 0) {
+      found.at = beside < 0 ? 0 : count;
+      return still(in, found.version);
+    }
+    const auto head = head_of<typename leaf::head_type>(key, prefix);
+    found.at = first_not_below(in.heads, count, head);
+    for (; found.at < count && in.heads[found.at].load(relaxed) == head; ++found.at) {
+      const std::uint64_t word = in.slots[found.at].load(acquire);
+      if (!still(in, found.version)) return false;
+      const int order = key.compare(key_of_(word));
+      if (order > 0) continue;
+      if (order == 0) found.word = word;
+      break;
+    }
+    return still(in, found.version);
+  }
+  bool locate_by_keys(std::string_view key, unsigned count, place& found) const {
+    const leaf& in = *found.in;
+    unsigned end = count;
+    found.at = 0;
+    while (found.at < end) {
+      const unsigned middle = found.at + (end - found.at) / 2;
+      const std::uint64_t word = in.slots[middle].load(acquire);
+      if (!still(in, found.version)) return false;
+      const int order = compare(key, key_of_(word));
+      if (order == 0) {
+        found.at = middle;
+        found.word = word;
+        return true;
+      }
+      if (order < 0) {
+        end = middle;
+      } else {
+        found.at = middle + 1;
+      }
+    }
+    return still(in, found.version);
+  }
+
+  /// Returns the number of keys that are not after `key`; with `before`, of those before it.
+  /// Returns nothing if the page has changed.
+  std::optional<unsigned> child_for(const inner& in, std::uint64_t version, std::string_view key,
+                                    bool before) const {
+    const unsigned count = count_of(in);
+    unsigned at = 0;
+    if (order_.is_by_bytes()) {
+      const std::size_t prefix = in.prefix_size();
+      const int beside = in.compare_prefix(key, prefix);
+      if (beside != 0) return beside < 0 ? 0 : count;
+      const auto head = head_of<typename inner::head_type>(key, prefix);
+      at = first_not_below(in.heads, count, head);
+      for (; at < count && in.heads[at].load(relaxed) == head; ++at) {
+        const separator* const here = in.keys[at].load(acquire);
+        if (!still(in, version)) return std::nullopt;
+        const int order = key.compare(here->view());
+        if (before ? order <= 0 : order < 0) break;
+      }
+      return at;
+    }
+    unsigned end = count;
+    while (at < end) {
+      const unsigned middle = at + (end - at) / 2;
+      const separator* const here = in.keys[middle].load(acquire);
+      if (!still(in, version)) return std::nullopt;
+      const int order = compare(key, here->view());
+      if (before ? order <= 0 : order < 0) {
+        end = middle;
+      } else {
+        at = middle + 1;
+      }
+    }
+    return at;
+  }
+
+  /// Finds the leaf for `key`, or with `before` the leaf of the keys before it. Returns false if a
+  /// page on the way has changed.
+  bool descend(std::string_view key, bool before, leaf*& to, std::uint64_t& version) const {
+    return descend_by(
+        [&](const inner& in, std::uint64_t its) { return child_for(in, its, key, before); }, to,
+        version);
+  }
+  bool descend_to_end(bool last, leaf*& to, std::uint64_t& version) const {
+    return descend_by(
+        [&](const inner& in, std::uint64_t) {
+          return std::optional<unsigned>(last ? count_of(in) : 0);
+        },
+        to, version);
+  }
+  template <class Choose>
+  bool descend_by(Choose&& choose, leaf*& to, std::uint64_t& version) const {
+    page* at = root_.load(acquire);
+    version = version_of(*at);
+    if (at != root_.load(acquire)) return false;
+    while (!at->is_leaf) {
+      const inner& in = static_cast<const inner&>(*at);
+      const std::optional<unsigned> which = choose(in, version);
+      if (!which) return false;
+      page* const child = in.children[*which].load(acquire);
+      if (!still(in, version)) return false;
+      const std::uint64_t of_child = version_of(*child);
+      if (!still(in, version)) return false;
+      at = child;
+      version = of_child;
+    }
+    to = static_cast<leaf*>(at);
+    return true;
+  }
+
+  static void copy_bound(const separator* bound, std::optional<std::string>& to) {
+    if (bound == nullptr) {
+      to.reset();
+    } else if (to) {
+      to->assign(bound->view());
+    } else {
+      to.emplace(bound->view());
+    }
+  }
+
+  // ---- changes of a locked page ----
+
+  [[nodiscard]] std::string_view key_at(const leaf& in, unsigned i) const {
+    return key_of_(in.slots[i].load(relaxed));
+  }
+  [[nodiscard]] std::string_view key_at(const inner& in, unsigned i) const {
+    return in.keys[i].load(relaxed)->view();
+  }
+
+  static bool has_room_for(const place& at) {
+    return at.word != 0 || at.in->count.load(relaxed) < leaf::capacity;
+  }
+  /// Unlocks the leaf. Requires: it has room for the key.
+  template <class Change>
+  bool update_locked(std::string_view key, const place& at, Change& change) {
+    leaf& in = *at.in;
+    const std::uint64_t word = change(at.word);
+    if (word == at.word) {
+      unlock_unchanged(in);
+      return false;
+    }
+    if (at.word != 0) {
+      in.slots[at.at].store(word, release);
+    } else {
+      insert_slot(in, at.at, in.count.load(relaxed), key, word);
+    }
+    unlock(in);
+    return true;
+  }
+  void insert_slot(leaf& in, unsigned at, unsigned count, std::string_view key,
+                   std::uint64_t word) {
+    admit(in, count, key);
+    for (unsigned i = count; i > at; --i) {
+      in.heads[i].store(in.heads[i - 1].load(relaxed), relaxed);
+      in.slots[i].store(in.slots[i - 1].load(relaxed), release);
+    }
+    in.heads[at].store(head_of<typename leaf::head_type>(key, in.prefix_size()), relaxed);
+    in.slots[at].store(word, release);
+    in.count.store(static_cast<std::uint16_t>(count + 1), relaxed);
+  }
+  void remove_slot(leaf& in, unsigned at) {
+    const unsigned count = in.count.load(relaxed);
+    for (unsigned i = at; i + 1 < count; ++i) {
+      in.heads[i].store(in.heads[i + 1].load(relaxed), relaxed);
+      in.slots[i].store(in.slots[i + 1].load(relaxed), release);
+    }
+    in.count.store(static_cast<std::uint16_t>(count - 1), relaxed);
+  }
+  void insert_child(inner& in, unsigned at, const separator* key, page* right) {
+    const unsigned count = in.count.load(relaxed);
+    admit(in, count, key->view());
+    for (unsigned i = count; i > at; --i) {
+      in.heads[i].store(in.heads[i - 1].load(relaxed), relaxed);
+      in.keys[i].store(in.keys[i - 1].load(relaxed), relaxed);
+      in.children[i + 1].store(in.children[i].load(relaxed), relaxed);
+    }
+    in.heads[at].store(head_of<typename inner::head_type>(key->view(), in.prefix_size()), relaxed);
+    in.keys[at].store(key, release);
+    in.children[at + 1].store(right, release);
+    in.count.store(static_cast<std::uint16_t>(count + 1), relaxed);
+  }
+
+  template <class Page>
+  void set_prefix(Page& of, unsigned count, std::string_view text) {
+    of.set_prefix_text(text);
+    for (unsigned i = 0; i < count; ++i) {
+      of.heads[i].store(head_of<typename Page::head_type>(key_at(of, i), text.size()), relaxed);
+    }
+  }
+  /// Shortens the prefix if a new key does not begin with it.
+  template <class Page>
+  void admit(Page& of, unsigned count, std::string_view key) {
+    if (!order_.is_by_bytes()) return;
+    constexpr std::size_t head = sizeof(typename Page::head_type);
+    if (count == 0) {
+      const std::size_t bytes = key.size() > head ? key.size() - head : 0;
+      return of.set_prefix_text(key.substr(0, std::min(bytes, page::max_prefix_bytes)));
+    }
+    const std::size_t prefix = of.prefix_size();
+    if (of.compare_prefix(key, prefix) == 0) return;
+    const std::string_view first = key_at(of, 0);
+    set_prefix(of, count, first.substr(0, common_bytes(first, key, prefix)));
+  }
+  /// Lengthens the prefix after a split, if that makes the heads more selective.
+  template <class Page>
+  void narrow(Page& of, unsigned count) {
+    if (count == 0 || !order_.is_by_bytes()) return;
+    const std::string_view first = key_at(of, 0);
+    const std::size_t common = common_bytes(first, key_at(of, count - 1), page::max_prefix_bytes);
+    if (common >= of.prefix_size() + sizeof(typename Page::head_type) / 2) {
+      set_prefix(of, count, first.substr(0, common));
+    }
+  }
+
+  // ---- splits ----
+
+  /// Splits the first full page on the way to a key, until its leaf has been split. Throws
+  /// std::bad_alloc and out_of_space without effect on the content.
+  void split_towards(std::string_view key) {
+    while (!try_to_split(key)) {
+    }
+  }
+  /// Returns true if the leaf has been split, or needs no split any more.
+  bool try_to_split(std::string_view key) {
+    inner* parent = nullptr;
+    std::uint64_t of_parent = 0;
+    unsigned which = 0;
+    page* at = root_.load(acquire);
+    std::uint64_t version = version_of(*at);
+    if (at != root_.load(acquire)) return false;
+    while (count_of(*at) < (at->is_leaf ? leaf::capacity : inner::capacity)) {
+      if (at->is_leaf) return still(*at, version);
+      auto& in = static_cast<inner&>(*at);
+      const std::optional<unsigned> chosen = child_for(in, version, key, false);
+      if (!chosen) return false;
+      page* const child = in.children[*chosen].load(acquire);
+      if (!still(in, version)) return false;
+      const std::uint64_t of_child = version_of(*child);
+      if (!still(in, version)) return false;
+      parent = &in;
+      of_parent = version;
+      which = *chosen;
+      at = child;
+      version = of_child;
+    }
+    if (parent != nullptr && !try_lock(*parent, of_parent)) return false;
+    if (!try_lock(*at, version)) {
+      if (parent != nullptr) unlock_unchanged(*parent);
+      return false;
+    }
+    const bool is_leaf = at->is_leaf;
+    split_locked(parent, which, *at, key);
+    return is_leaf;
+  }
+  /// Splits a locked page under its locked parent, or the root, and unlocks both.
+  void split_locked(inner* parent, unsigned which, page& full, std::string_view key) {
+    inner* top = nullptr;
+    page* right = nullptr;
+    const separator* between = nullptr;
+    try {
+      if (parent == nullptr) top = memory_.template make<inner>();
+      right = full.is_leaf ? split(static_cast<leaf&>(full), key, between)
+                           : split(static_cast<inner&>(full), between);
+    } catch (...) {
+      if (top != nullptr) memory_.destroy(top);
+      unlock_unchanged(full);
+      if (parent != nullptr) unlock_unchanged(*parent);
+      throw;
+    }
+    if (parent != nullptr) {
+      insert_child(*parent, which, between, right);
+      unlock(*parent);
+    } else {
+      top->children[0].store(&full, relaxed);
+      insert_child(*top, 0, between, right);
+      root_.store(top, release);
+    }
+    unlock(full);
+  }
+  page* split(leaf& full, std::string_view key, const separator*& between) {
+    constexpr unsigned count = leaf::capacity;
+    // Keys that arrive in ascending order fill their leaves.
+    const bool ascends = compare(key, key_at(full, count - 1)) > 0;
+    const unsigned kept = ascends ? count - 1 : count / 2;
+    leaf* const right = memory_.template make<leaf>();
+    try {
+      between = make_separator(order_.between(key_at(full, kept - 1), key_at(full, kept)));
+    } catch (...) {
+      memory_.destroy(right);
+      throw;
+    }
+    right->copy_prefix(full);
+    for (unsigned i = kept; i < count; ++i) {
+      right->heads[i - kept].store(full.heads[i].load(relaxed), relaxed);
+      right->slots[i - kept].store(full.slots[i].load(relaxed), relaxed);
+    }
+    right->count.store(static_cast<std::uint16_t>(count - kept), relaxed);
+    right->low.store(between, relaxed);
+    right->high.store(full.high.load(relaxed), relaxed);
+    narrow(*right, count - kept);
+    full.high.store(between, release);
+    full.count.store(static_cast<std::uint16_t>(kept), relaxed);
+    narrow(full, kept);
+    return right;
+  }
+  page* split(inner& full, const separator*& between) {
+    constexpr unsigned count = inner::capacity;
+    constexpr unsigned kept = count / 2;
+    constexpr unsigned moved = count - kept - 1;
+    inner* const right = memory_.template make<inner>();
+    between = full.keys[kept].load(relaxed);
+    right->copy_prefix(full);
+    for (unsigned i = 0; i < moved; ++i) {
+      right->heads[i].store(full.heads[kept + 1 + i].load(relaxed), relaxed);
+      right->keys[i].store(full.keys[kept + 1 + i].load(relaxed), relaxed);
+    }
+    for (unsigned i = 0; i <= moved; ++i) {
+      right->children[i].store(full.children[kept + 1 + i].load(relaxed), relaxed);
+    }
+    right->count.store(static_cast<std::uint16_t>(moved), relaxed);
+    narrow(*right, moved);
+    full.count.store(static_cast<std::uint16_t>(kept), relaxed);
+    narrow(full, kept);
+    return right;
+  }
+  const separator* make_separator(std::string_view text) {
+    const separator* const made = separator::make(text);
+    separator_bytes_.fetch_add(sizeof(separator) + text.size(), relaxed);
+    return made;
+  }
+
+  void join_parts(std::vector<std::vector<built_page>>& parts, std::vector<built_page>& level);
+  [[nodiscard]] inner* make_parent(const built_page* children, std::size_t count);
+  void destroy(page* at) noexcept {
+    if (at->is_leaf) return memory_.destroy(static_cast<leaf*>(at));
+    auto* const in = static_cast<inner*>(at);
+    const unsigned count = count_of(*in);
+    for (unsigned i = 0; i <= count; ++i) destroy(in->children[i].load(relaxed));
+    for (unsigned i = 0; i < count; ++i) separator::destroy(in->keys[i].load(relaxed));
+    memory_.destroy(in);
+  }
+
+  using bound = std::optional<std::string_view>;
+  void check_page(const page* at, const bound& low, const bound& high, std::string& wrong) const;
+  void check_leaf(const leaf& in, const bound& low, const bound& high, std::string& wrong) const;
+  [[nodiscard]] static bound bound_of(const separator* text) {
+    return text == nullptr ? bound() : bound(text->view());
+  }
+
+  key_order order_;
+  KeyOf key_of_;
+  page_memory<D, Shape::large_pages> memory_;
+  std::atomic<std::size_t> separator_bytes_{0};
+  domain::volatile_word<D, page*> root_;
+};
+
+}  // namespace outlast::store_detail::records
+
+#include <src/db/records/index_build.hpp>

@@ -93,6 +93,27 @@ template <domain::persistence_domain D>
   });
 }
 
+/// The keys and values of a tree at one moment, as a read_set reads them.
+template <class Entries>
+class tree_content {
+ public:
+  explicit tree_content(Entries all) : all_(std::move(all)) {}
+
+  [[nodiscard]] std::optional<std::string_view> find_value(std::string_view key) const {
+    const auto found = all_.find_entry(key);
+    return found ? std::optional<std::string_view>(value_in(found->value)) : std::nullopt;
+  }
+  template <class Visit>
+  void ascend_from(std::string_view from, Visit&& visit) const {
+    all_.ascend_from(from, [&](std::string_view key, std::string_view stored) {
+      return visit(key, value_in(stored));
+    });
+  }
+
+ private:
+  Entries all_;
+};
+
 /// `Tree`: the verifier uses a tree with smaller pages.
 template <domain::persistence_domain D, class Tree = tree>
 class btree_engine final : public engine {
@@ -142,7 +163,7 @@ class btree_engine final : public engine {
     require_writable();
     const bool hold =
         change([read = std::move(read), all = std::move(all), order = order_](tree& t) {
-          if (!read.hold_in(t.now(order), order)) return false;
+          if (!read.hold_in(tree_content(t.now(order)), order)) return false;
           apply_in(t, all, order);
           return true;
         });
@@ -151,7 +172,8 @@ class btree_engine final : public engine {
   }
   bool holds(const read_set& read) override {
     require_order();
-    return all_->read([&](const tree& t) { return read.hold_in(t.now(order_), order_); });
+    return all_->read(
+        [&](const tree& t) { return read.hold_in(tree_content(t.now(order_)), order_); });
   }
   void sync() override { all_->manager().sync(); }
 
@@ -332,7 +354,8 @@ class btree_engine<D, Tree>::seen_cursor final : public cursor {
   void seek(std::string_view key) override { at_.seek(key); }
   void next() override { at_.next(); }
   void prev() override { at_.prev(); }
-  entry_view here() const override { return {at_.key(), at_.value()}; }
+  entry_view here() const override { return {at_.key(), value_in(at_.value())}; }
+  bool is_intact() const override { return store_detail::is_intact(at_.key(), at_.value()); }
 
  private:
   typename managed::iterator at_;
@@ -369,7 +392,10 @@ class btree_engine<D, Tree>::cursor_as_stored final : public cursor {
   }
 
   bool is_valid() const override { return at_ < all_.size(); }
-  entry_view here() const override { return all_[at_]; }
+  entry_view here() const override { return {all_[at_].key, value_in(all_[at_].stored)}; }
+  bool is_intact() const override {
+    return store_detail::is_intact(all_[at_].key, all_[at_].stored);
+  }
   void seek_to_first() override { at_ = 0; }
   void seek_to_last() override { at_ = all_.empty() ? 0 : all_.size() - 1; }
   void seek(std::string_view /*key*/) override { of_.require_order(); }
@@ -377,8 +403,13 @@ class btree_engine<D, Tree>::cursor_as_stored final : public cursor {
   void prev() override { at_ = at_ == 0 ? all_.size() : at_ - 1; }
 
  private:
+  struct stored_entry {
+    std::string_view key;
+    std::string_view stored;  // the value with its checksum
+  };
+
   btree_engine& of_;
-  std::vector<entry_view> all_;  // views of the image
+  std::vector<stored_entry> all_;  // views of the image
   std::size_t at_ = 0;
 };
 

@@ -62,14 +62,14 @@ std::uint64_t put_all(engine& from, engine& to, arrival* arriving,
     progress(done, all);
   };
   for (at->seek_to_first(); at->is_valid(); at->next()) {
-    const auto [key, stored] = at->here();
-    if (!is_intact(key, stored)) {
+    const auto [key, value] = at->here();
+    if (!at->is_intact()) {
       throw corruption(from.shape().file,
                        "the value of a key of " + std::to_string(key.size()) +
                            " bytes does not match its checksum; repair the store");
     }
     if (arriving != nullptr) arriving->set_newest(key);
-    some.put(key, value_in(stored));
+    some.put(key, value);
     ++done;
     if (some.bytes() >= batch_bytes || arriving != nullptr) hand_over();
   }

@@ -126,13 +126,13 @@ class opened_iterator final : public Iterator {
     }
     if (!valid_) return forget();
     const core::entry_view there = at_->here();
-    if (verifies_ && !core::is_intact(there.key, there.stored)) {
+    if (verifies_ && !at_->is_intact()) {
       valid_ = false;
       status_ = damaged(there.key);
       return forget();
     }
     key_ = there.key;
-    value_ = core::value_in(there.stored);
+    value_ = there.value;
   }
 
   /// The views of the cursor are no longer valid.

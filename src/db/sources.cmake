@@ -19,6 +19,7 @@ outlast_sources(outlast_library db
   kept_files.cpp
   mapped_engine.cpp
   media.cpp
+  records/hash.cpp
   repair.cpp
   store_files.cpp
 )

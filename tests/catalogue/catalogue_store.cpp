@@ -13,6 +13,22 @@ void add_store(list& to) {
        store::policy_type::name(),
        [] { return std::make_unique<store_subject<store>>("store", structure_parts<store>()); },
        {.threads = 2, .operations = 2, .keys = 3, .prefill = 3}});
+  using unwatched = store_in_pool<domain::simulated, small_record_engine<domain::simulated, false>>;
+  to.push_back({"store_of_records_unwatched",
+                unwatched::policy_type::name(),
+                [] {
+                  return std::make_unique<store_subject<unwatched>>("store_of_records_unwatched",
+                                                                    structure_parts<unwatched>());
+                },
+                {.threads = 2, .operations = 2, .keys = 3, .prefill = 3}});
+  using records = store_in_pool<domain::simulated, small_record_engine<domain::simulated>>;
+  to.push_back({"store_of_records",
+                records::policy_type::name(),
+                [] {
+                  return std::make_unique<store_subject<records>>("store_of_records",
+                                                                  structure_parts<records>());
+                },
+                {.threads = 2, .operations = 2, .keys = 3, .prefill = 3}});
 }
 
 }  // namespace outlast::verify::detail

@@ -5,6 +5,7 @@
 #include <outlast/verify/checkers/store_oracle.hpp>
 #include <outlast/verify/explorer/structure_subject.hpp>
 #include <src/db/btree_engine.hpp>
+#include <src/db/records/record_engine.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -56,17 +57,46 @@ using small_store_tree =
   return made;
 }
 
-/// Thread-safety: as the store's, but for check().
+/// The engine of the tree, with its name in lists.
 template <domain::persistence_domain D>
+struct small_tree_engine {
+  static constexpr bool keeps_snapshots = true;
+  using type = store_detail::btree_engine<D, small_store_tree>;
+  using policy_type =
+      typename containers::managed_tree<tx::redo_opt<D>, small_store_tree>::policy_type;
+};
+
+/// Segments of a few records, and pages as small as they may be.
+struct small_record_shape : store_detail::records::usual_shape {
+  static constexpr unsigned leaf_slots = 2;
+  static constexpr unsigned page_keys = 3;
+  static constexpr std::size_t key_locks = 2;
+  static constexpr std::size_t min_segment_bytes = 512;
+  static constexpr std::size_t max_segment_bytes = 512;
+  static constexpr std::size_t max_copied_record = 64;
+  static constexpr bool large_pages = false;
+};
+/// The engine of records, with its name in lists. `Keeps`: snapshots are open whenever it is
+/// changed; otherwise only while two keys are read together.
+template <domain::persistence_domain D, bool Keeps = true>
+struct small_record_engine {
+  static constexpr bool keeps_snapshots = Keeps;
+  using type = store_detail::records::record_engine<D, small_record_shape>;
+  struct policy_type {
+    [[nodiscard]] static std::string name() { return "records"; }
+  };
+};
+
+/// Thread-safety: as the store's, but for check().
+template <domain::persistence_domain D, class Engine = small_tree_engine<D>>
 class store_in_pool {
-  using inside = store_detail::btree_engine<D, small_store_tree>;
+  using inside = typename Engine::type;
 
  public:
   using pool_type = basic_pool<D>;
   using key_type = std::uint64_t;
   using mapped_type = std::uint64_t;
-  using policy_type =
-      typename containers::managed_tree<tx::redo_opt<D>, small_store_tree>::policy_type;
+  using policy_type = typename Engine::policy_type;
 
   /// `name`: of the order of keys. `syncs`: each change is durable at return, whatever the window.
   store_in_pool(pool_type& pool, std::string_view name,
@@ -137,8 +167,10 @@ class store_in_pool {
     content found;
     const auto at = then.iterate();
     for (at->seek_to_first(); at->is_valid(); at->next()) {
-      const auto [key, stored] = at->here();
-      found.emplace_back(number_in_text(key), number_in_text(store_detail::value_in(stored)));
+      const auto [key, value] = at->here();
+      const bool is_intact = at->is_intact();
+      found.emplace_back(number_in_text(key),
+                         is_intact ? number_in_text(value) : ~std::uint64_t{0});
     }
     return found;
   }
@@ -149,6 +181,7 @@ class store_in_pool {
   }
 
   void renew() {
+    if (!Engine::keeps_snapshots) return;
     for (const kept& each : take_one()) compare(each);
     kept made{store_.take_snapshot(), {}};
     made.held = content_of(*made.then);

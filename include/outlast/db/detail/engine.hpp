@@ -20,10 +20,9 @@ namespace outlast::store_detail {
 
 enum class lookup_status { found, absent, damaged };
 
-/// A key, and its stored bytes: the value with the checksum.
 struct entry_view {
   std::string_view key;
-  std::string_view stored;
+  std::string_view value;
 };
 
 /// A position among the keys of a snapshot. Requires: one thread at a time uses it.
@@ -37,6 +36,8 @@ class cursor {
   [[nodiscard]] virtual bool is_valid() const = 0;
   /// Returns the current entry, which exists until the cursor moves. Requires: is_valid().
   [[nodiscard]] virtual entry_view here() const = 0;
+  /// Returns whether the current entry matches its checksum. Requires: is_valid().
+  [[nodiscard]] virtual bool is_intact() const = 0;
   virtual void seek_to_first() = 0;
   virtual void seek_to_last() = 0;
   /// Moves to the first key that is not before `key`.

@@ -34,8 +34,16 @@ class read_set {
   void expect(range all) { ranges_.push_back(std::move(all)); }
   [[nodiscard]] bool empty() const noexcept { return points_.empty() && ranges_.empty(); }
 
-  /// Returns true if `content`, a tree, contains the same values. Reads the recorded keys and
-  /// ranges, and one key after each range.
+  [[nodiscard]] bool has_ranges() const noexcept { return !ranges_.empty(); }
+  /// Calls `visit(key)` for each recorded key outside of ranges.
+  template <class Visit>
+  void for_each_key(Visit&& visit) const {
+    for (const point& each : points_) visit(std::string_view(each.first));
+  }
+
+  /// Returns true if `content` contains the same values. Reads the recorded keys and ranges, and
+  /// one key after each range. `content` has find_value(key), which returns an optional value, and
+  /// ascend_from(key, visit), which calls visit(key, value) until it returns false.
   template <class Content>
   [[nodiscard]] bool hold_in(const Content& content, const key_order& order) const {
     return std::all_of(points_.begin(), points_.end(),
@@ -49,18 +57,18 @@ class read_set {
 
   template <class Content>
   static bool holds(const point& expected, const Content& content) {
-    const auto there = content.find_entry(expected.first);
+    const auto there = content.find_value(expected.first);
     if (!there) return !expected.second;
-    return expected.second && value_in(there->value) == *expected.second;
+    return expected.second && *there == *expected.second;
   }
   template <class Content>
   static bool holds(const range& expected, const Content& content, const key_order& order) {
     std::size_t at = 0;
     bool same = true;
-    content.ascend_from(expected.from, [&](std::string_view key, std::string_view stored) {
+    content.ascend_from(expected.from, [&](std::string_view key, std::string_view value) {
       if (is_behind(expected, key, order)) return false;
       same = at < expected.held.size() && expected.held[at].first == key &&
-             expected.held[at].second == value_in(stored);
+             expected.held[at].second == value;
       ++at;
       return same;
     });

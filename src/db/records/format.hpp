@@ -1,0 +1,226 @@
+// The bytes of the record engine on media. docs/formats/records.md describes each byte.
+#pragma once
+
+#include <outlast/base/cache_line.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+namespace outlast::store_detail::records {
+
+/// Returns XXH3 of the bytes, seeded.
+[[nodiscard]] std::uint64_t seeded_hash(const void* first, std::size_t bytes,
+                                        std::uint64_t seed) noexcept;
+/// Returns seeded_hash() of the concatenation of the parts.
+[[nodiscard]] std::uint64_t seeded_hash(std::string_view head, std::string_view key,
+                                        std::string_view value, std::uint64_t seed) noexcept;
+
+/// Alignment of records. Offsets of records are multiples of it.
+inline constexpr std::size_t record_align = 8;
+inline constexpr std::size_t max_key_bytes = (std::size_t{1} << 30) - 1;
+inline constexpr std::size_t max_value_bytes = (std::size_t{1} << 32) - 1;
+
+enum class record_kind : std::uint32_t {
+  put = 0,        ///< a key and its value
+  tombstone = 1,  ///< an erased key
+  batch = 2,      ///< the head of a batch, whose entries follow it
+  space = 3,      ///< bytes without content
+};
+
+/// The first bytes of a record. The key and the value follow. A batch has a stamp_word instead.
+/// Two segments with the same contents have different salts, so that a record of an earlier use of
+/// a segment never matches its check.
+struct record_header {
+  std::uint32_t check;        ///< low half of the seeded hash of the rest, seeded by seed_of()
+  std::uint32_t length_kind;  ///< bytes of the key * 4 + kind; of space: its words * 4 + kind
+  std::uint32_t value_bytes;  ///< of a batch: hash_of_checks() of its entries
+  std::uint32_t entries;      ///< of a batch: number of entries; of such an entry: 1; otherwise 0
+  std::uint64_t version;      ///< ascends for each key; its upper 48 bits are a moment
+
+  [[nodiscard]] record_kind kind() const noexcept {
+    return static_cast<record_kind>(length_kind & 3);
+  }
+  [[nodiscard]] std::size_t key_bytes() const noexcept { return length_kind >> 2; }
+  [[nodiscard]] const char* text() const noexcept {
+    return reinterpret_cast<const char*>(this + 1);
+  }
+  [[nodiscard]] std::string_view key() const noexcept { return {text(), key_bytes()}; }
+  [[nodiscard]] std::string_view value() const noexcept {
+    return {text() + key_bytes(), value_bytes};
+  }
+};
+static_assert(sizeof(record_header) == 24 && alignof(record_header) == 8);
+static_assert(offsetof(record_header, length_kind) == 4 &&
+              offsetof(record_header, value_bytes) == 8 && offsetof(record_header, entries) == 12 &&
+              offsetof(record_header, version) == 16);
+
+/// Follows the header of a batch: the moment at which it became visible, for crashes of a disk.
+/// Zero in memory. No check covers it.
+using stamp_word = std::uint64_t;
+inline constexpr std::size_t batch_head_bytes = sizeof(record_header) + sizeof(stamp_word);
+
+/// Bytes of the header that its check covers.
+inline constexpr std::size_t checked_header_bytes =
+    sizeof(record_header) - offsetof(record_header, value_bytes);
+
+[[nodiscard]] constexpr std::size_t record_bytes(std::size_t key, std::size_t value) noexcept {
+  return (sizeof(record_header) + key + value + record_align - 1) & ~(record_align - 1);
+}
+/// Returns the bytes of a record of any kind. Requires: the header is intact.
+[[nodiscard]] inline std::size_t bytes_of(const record_header& of) noexcept {
+  switch (of.kind()) {
+    case record_kind::batch: return batch_head_bytes;
+    case record_kind::space: return std::size_t{of.length_kind >> 2} * record_align;
+    default: return record_bytes(of.key_bytes(), of.value_bytes);
+  }
+}
+
+[[nodiscard]] constexpr std::uint32_t length_kind(std::size_t length, record_kind kind) noexcept {
+  return static_cast<std::uint32_t>(length << 2) | static_cast<std::uint32_t>(kind);
+}
+/// Returns the seed of a record's check. The first word of the record is its only input that the
+/// hash does not cover.
+[[nodiscard]] constexpr std::uint64_t seed_of(std::uint32_t length_kind,
+                                              std::uint64_t salt) noexcept {
+  return salt ^ (length_kind * std::uint64_t{0x9e3779b97f4a7c15});
+}
+/// Returns the first 8 bytes of a record.
+[[nodiscard]] constexpr std::uint64_t first_word(std::uint32_t check,
+                                                 std::uint32_t length_kind) noexcept {
+  return std::uint64_t{length_kind} << 32 | check;
+}
+/// Returns the check of a record of `text_bytes` bytes of key and value, which are complete except
+/// for their first word.
+[[nodiscard]] inline std::uint32_t check_of(const record_header& of, std::uint32_t length_kind,
+                                            std::size_t text_bytes, std::uint64_t salt) noexcept {
+  return static_cast<std::uint32_t>(
+      seeded_hash(&of.value_bytes, checked_header_bytes + text_bytes, seed_of(length_kind, salt)));
+}
+/// Returns the only word of a record of kind `space`.
+[[nodiscard]] inline std::uint64_t space_word(std::size_t bytes, std::uint64_t salt) noexcept {
+  const std::uint32_t length = length_kind(bytes / record_align, record_kind::space);
+  return first_word(static_cast<std::uint32_t>(seeded_hash(&length, 4, seed_of(length, salt))),
+                    length);
+}
+/// Extends the hash of the checks of a batch's entries by one.
+[[nodiscard]] constexpr std::uint32_t hash_of_checks(std::uint32_t of_earlier,
+                                                     std::uint32_t check) noexcept {
+  return of_earlier * 0x9e3779b1 + check;
+}
+
+/// Returns whether an intact record begins at `at`. Reads at most `room` bytes. The entries of a
+/// batch have their own checks.
+[[nodiscard]] inline bool is_intact_record(const std::byte* at, std::size_t room,
+                                           std::uint64_t salt) noexcept {
+  if (room < sizeof(std::uint64_t)) return false;
+  std::uint64_t first = 0;
+  std::memcpy(&first, at, sizeof first);
+  const auto length = static_cast<std::uint32_t>(first >> 32);
+  const auto& r = *reinterpret_cast<const record_header*>(at);
+  if ((length & 3) == static_cast<std::uint32_t>(record_kind::space)) {
+    const std::size_t bytes = std::size_t{length >> 2} * record_align;
+    return bytes != 0 && bytes <= room && first == space_word(bytes, salt);
+  }
+  if (room < sizeof(record_header)) return false;
+  std::size_t text_bytes = 0;
+  if (r.kind() == record_kind::batch) {
+    if (length >> 2 != 0 || room < batch_head_bytes) return false;
+  } else {
+    text_bytes = r.key_bytes() + r.value_bytes;
+    if (text_bytes > room || record_bytes(r.key_bytes(), r.value_bytes) > room) return false;
+  }
+  return r.check == check_of(r, length, text_bytes, salt);
+}
+
+/// State of a segment. Part of the format.
+enum class segment_state : std::uint64_t {
+  open = 0,    ///< a thread appends records; their number is unknown
+  sealed = 1,  ///< contains records up to its end
+  free = 2,    ///< contains no records that count
+};
+
+/// The first line of a segment. `check` is stored last and covers the words before it, so that an
+/// intact header is complete. Afterwards only `stale` and `state` change, each by one store.
+struct segment_header {
+  static constexpr std::uint64_t right_magic = 0x31474553534c544f;  // "OTLSSEG1"
+
+  std::uint64_t magic;
+  std::uint64_t ordinal;             ///< ascends with each use of a segment of the store
+  std::uint64_t salt;                ///< differs in each use of a segment
+  std::uint64_t bytes;               ///< size of the segment with this header
+  std::atomic<std::uint64_t> check;  ///< XXH3 of the words before
+  std::atomic<std::uint64_t> stale;  ///< smallest ordinal that may have records older than a
+                                     ///< tombstone in this segment
+  std::atomic<std::uint64_t> state;  ///< word_of_state()
+  std::uint64_t reserved;            ///< zero
+
+  [[nodiscard]] bool is_intact() const noexcept {
+    return magic == right_magic && check.load(std::memory_order_relaxed) == right_check();
+  }
+  [[nodiscard]] std::uint64_t right_check() const noexcept {
+    return seeded_hash(this, offsetof(segment_header, check), 0);
+  }
+};
+static_assert(sizeof(segment_header) == base::cache_line_size);
+static_assert(offsetof(segment_header, check) == 32 && offsetof(segment_header, stale) == 40 &&
+              offsetof(segment_header, state) == 48);
+
+/// Returns the word for a state. `end`: bytes of the segment in use, a multiple of 8; 0 if it is
+/// not sealed. The upper 16 bits are a hash.
+[[nodiscard]] inline std::uint64_t word_of_state(segment_state state, std::uint64_t end,
+                                                 std::uint64_t salt) noexcept {
+  if (state == segment_state::open) return 0;
+  const std::uint64_t low = end << 2 | static_cast<std::uint64_t>(state);
+  return seeded_hash(&low, sizeof low, salt) << 48 | low;
+}
+struct parsed_state {
+  segment_state state;
+  std::uint64_t end;
+};
+/// Returns the state in a word, or nothing if the word is damaged.
+[[nodiscard]] inline std::optional<parsed_state> parse_state(std::uint64_t word,
+                                                             std::uint64_t salt) noexcept {
+  constexpr std::uint64_t low_bits = (std::uint64_t{1} << 48) - 1;
+  if (word == 0) return parsed_state{segment_state::open, 0};
+  const auto state = static_cast<segment_state>(word & 3);
+  const std::uint64_t end = (word & low_bits) >> 2;
+  if (state != segment_state::sealed && state != segment_state::free) return std::nullopt;
+  if (word_of_state(state, end, salt) != word) return std::nullopt;
+  return parsed_state{state, end};
+}
+
+/// The root object of a store of records. The name of its order of keys follows. Only `life`
+/// changes after its creation.
+struct store_header {
+  static constexpr std::uint32_t known_version = 1;
+
+  std::atomic<std::uint64_t> life;  ///< number of openings
+  std::uint32_t version;
+  std::uint32_t name_bytes;
+  std::uint64_t check;        ///< XXH3 of version, name_bytes and the name
+  std::uint64_t reserved[5];  ///< zero
+
+  [[nodiscard]] const char* text() const noexcept {
+    return reinterpret_cast<const char*>(this + 1);
+  }
+  [[nodiscard]] std::uint64_t right_check() const noexcept {
+    return seeded_hash(text(), name_bytes, std::uint64_t{version} << 32 | name_bytes);
+  }
+};
+static_assert(sizeof(store_header) == base::cache_line_size);
+static_assert(offsetof(store_header, version) == 8 && offsetof(store_header, name_bytes) == 12 &&
+              offsetof(store_header, check) == 16);
+
+/// Returns the first version of a moment. Moments are smaller than 2^48.
+[[nodiscard]] constexpr std::uint64_t first_version(std::uint64_t moment) noexcept {
+  return moment << 16;
+}
+[[nodiscard]] constexpr std::uint64_t moment_of(std::uint64_t version) noexcept {
+  return version >> 16;
+}
+
+}  // namespace outlast::store_detail::records

@@ -1,0 +1,247 @@
+// The engine of a store whose writers run in parallel: an adapter of record_store.
+#pragma once
+
+#include <outlast/base/error.hpp>
+#include <outlast/db/detail/engine.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/root/attached.hpp>
+#include <src/db/records/record_store.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace outlast::store_detail::records {
+
+/// An engine of records in a pool in which each write is durable at return.
+/// Thread-safety, progress and errors: as those of record_store.
+template <domain::persistence_domain D, class Shape = usual_shape>
+class record_engine final : public engine {
+  using store = record_store<D, Shape>;
+
+ public:
+  static constexpr const char* root_name = "store";
+
+  /// Throws the errors of root_sessions::attach() and record_store.
+  record_engine(std::shared_ptr<basic_pool<D>> pool, const store_options& wanted)
+      : pool_(std::move(pool)),
+        opened_with_(wanted),
+        all_(std::in_place, *pool_, root_name, store::type(),
+             named_order{wanted.order, wanted.order_name}, wanted.salvage) {}
+
+  void put(std::string_view key, std::string_view value, bool /*sync*/) override {
+    (*all_)->put(key, value);
+  }
+  void erase(std::string_view key, bool /*sync*/) override { (*all_)->erase(key); }
+  void apply(changes&& all, bool /*sync*/) override { (*all_)->apply(all); }
+  bool apply_if(read_set&& read, changes&& all, bool /*sync*/) override {
+    return (*all_)->apply_if(read, all);
+  }
+  bool holds(const read_set& read) override { return (*all_)->holds(read); }
+  void sync() override {}
+  lookup_status get(std::string_view key, std::string& value, bool verify) override {
+    return (*all_)->get(key, value, verify);
+  }
+  std::unique_ptr<snapshot> take_snapshot() override {
+    return std::make_unique<record_snapshot>(**all_);
+  }
+
+  key_order order() const override { return (*all_)->order(); }
+  std::size_t keys() override { return (*all_)->keys(); }
+  std::uint64_t bytes_between(std::string_view from, std::string_view to) override {
+    return (*all_)->bytes_between(from, to);
+  }
+  void collect() override { (*all_)->collect(); }
+  std::string check() override { return (*all_)->check(); }
+  repair_counts repair_into(engine& to) override;
+  store_options shape() const override {
+    store_options like = opened_with_;
+    like.order_name = (*all_)->order_name();
+    return like;
+  }
+  std::string guarantee() const override { return pool_->guarantee(); }
+  space_use space() override {
+    const auto use = (*all_)->segment_use();
+    const std::size_t limit = std::max(pool_->capacity_bytes(), use.bytes);
+    return {use.in_use - std::min(use.in_use, use.dead), use.dead, limit - use.bytes};
+  }
+  std::size_t file_bytes() const override { return pool_->size_bytes(); }
+  std::size_t log_bytes() const override { return 0; }
+  std::size_t volatile_bytes() override { return (*all_)->index_bytes(); }
+  std::size_t ring_bytes() const override { return 0; }
+  void close() override {
+    all_.reset();
+    pool_->close();
+  }
+
+ private:
+  class record_snapshot;
+  class record_cursor;
+
+  std::shared_ptr<basic_pool<D>> pool_;
+  store_options opened_with_;
+  std::optional<roots::attached<store>> all_;
+};
+
+/// A cursor that copies one leaf at a time, so that it keeps no record from being reused.
+template <domain::persistence_domain D, class Shape>
+class record_engine<D, Shape>::record_cursor final : public cursor {
+  using side = typename store::side;
+
+ public:
+  record_cursor(store& of, std::uint64_t moment) : of_(of), moment_(moment) {}
+
+  bool is_valid() const override { return at_ < leaf_.entries.size(); }
+  entry_view here() const override { return {key(), value()}; }
+  bool is_intact() const override {
+    const auto& entry = leaf_.entries[at_];
+    if (!entry.has_value) {
+      std::string copy;
+      return of_.get(key(), copy, true, moment_) == lookup_status::found;
+    }
+    record_header header;
+    std::memcpy(&header, leaf_.bytes.data() + entry.begin, sizeof header);
+    const std::string_view head(
+        leaf_.bytes.data() + entry.begin + offsetof(record_header, value_bytes),
+        checked_header_bytes);
+    const std::uint64_t hash =
+        seeded_hash(head, key(), value(), seed_of(header.length_kind, entry.salt));
+    return header.check == static_cast<std::uint32_t>(hash);
+  }
+  void seek_to_first() override {
+    load(std::nullopt, side::at_or_after);
+    skip_empty_leaves();
+  }
+  void seek_to_last() override {
+    load(std::nullopt, side::before);
+    go_to_last();
+  }
+  void seek(std::string_view wanted) override {
+    bound_.assign(wanted);  // it may be a view of the present leaf
+    const std::string_view key = bound_;
+    load(key, side::at_or_after);
+    std::size_t end = leaf_.entries.size();
+    while (at_ < end) {
+      const std::size_t middle = at_ + (end - at_) / 2;
+      if (of_.order()(key_of(leaf_.entries[middle]), key)) {
+        at_ = middle + 1;
+      } else {
+        end = middle;
+      }
+    }
+    skip_empty_leaves();
+  }
+  void next() override {
+    has_long_value_ = false;
+    ++at_;
+    skip_empty_leaves();
+  }
+  void prev() override {
+    has_long_value_ = false;
+    if (at_ > 0) {
+      --at_;
+      return;
+    }
+    if (!leaf_.low) return invalidate();
+    load_beside(leaf_.low, side::before);
+    go_to_last();
+  }
+
+ private:
+  [[nodiscard]] std::string_view key_of(const typename store::leaf_entry& entry) const {
+    return {leaf_.bytes.data() + entry.begin + sizeof(record_header), entry.key_bytes};
+  }
+  [[nodiscard]] std::string_view key() const { return key_of(leaf_.entries[at_]); }
+  [[nodiscard]] std::string_view value() const {
+    const auto& entry = leaf_.entries[at_];
+    if (entry.has_value) return {key().data() + entry.key_bytes, entry.value_bytes};
+    if (!has_long_value_) {
+      static_cast<void>(of_.get(key(), long_value_, false, moment_));
+      has_long_value_ = true;
+    }
+    return long_value_;
+  }
+
+  void load(const std::optional<std::string_view>& key, side wanted) {
+    has_long_value_ = false;
+    at_ = 0;
+    of_.copy_leaf(key, wanted, moment_, leaf_);
+  }
+  /// `bound`: of the present leaf, which the new one replaces.
+  void load_beside(const std::optional<std::string>& bound, side wanted) {
+    bound_.assign(*bound);
+    load(std::string_view(bound_), wanted);
+  }
+  void skip_empty_leaves() {
+    while (at_ >= leaf_.entries.size()) {
+      if (!leaf_.high) return invalidate();
+      load_beside(leaf_.high, side::at_or_after);
+    }
+  }
+  void go_to_last() {
+    while (leaf_.entries.empty()) {
+      if (!leaf_.low) return invalidate();
+      load_beside(leaf_.low, side::before);
+    }
+    at_ = leaf_.entries.size() - 1;
+  }
+  void invalidate() {
+    leaf_.entries.clear();
+    at_ = 0;
+  }
+
+  store& of_;
+  std::uint64_t moment_;
+  typename store::leaf_copy leaf_;
+  std::size_t at_ = 0;
+  std::string bound_;
+  mutable std::string long_value_;
+  mutable bool has_long_value_ = false;
+};
+
+template <domain::persistence_domain D, class Shape>
+class record_engine<D, Shape>::record_snapshot final : public snapshot {
+ public:
+  explicit record_snapshot(store& of) : of_(of), moment_(of.begin_snapshot()) {}
+  ~record_snapshot() override { of_.end_snapshot(moment_); }
+
+  lookup_status get(std::string_view key, std::string& value, bool verify) const override {
+    return of_.get(key, value, verify, moment_);
+  }
+  std::unique_ptr<cursor> iterate() const override {
+    return std::make_unique<record_cursor>(of_, moment_);
+  }
+
+ private:
+  store& of_;
+  std::uint64_t moment_;
+};
+
+template <domain::persistence_domain D, class Shape>
+repair_counts record_engine<D, Shape>::repair_into(engine& to) {
+  constexpr std::size_t batch_bytes = std::size_t{1} << 20;
+  repair_counts found;
+  changes some;
+  const std::unique_ptr<snapshot> now = take_snapshot();
+  const std::unique_ptr<cursor> at = now->iterate();
+  for (at->seek_to_first(); at->is_valid(); at->next()) {
+    if (!at->is_intact()) {
+      ++found.damaged_values;
+      continue;
+    }
+    const auto [key, value] = at->here();
+    some.put(key, value);
+    ++found.keys;
+    if (some.bytes() >= batch_bytes) to.apply(std::exchange(some, changes()), false);
+  }
+  if (!some.empty()) to.apply(std::move(some), false);
+  return found;
+}
+
+}  // namespace outlast::store_detail::records

@@ -1,0 +1,344 @@
+// The creation and the recovery of a store of records.
+#pragma once
+
+#include <outlast/base/parallel.hpp>
+#include <outlast/domain/parallel.hpp>
+#include <src/db/records/record_store.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace outlast::store_detail::records {
+
+template <domain::persistence_domain D, class Shape>
+record_store<D, Shape>::record_store(typename base_type::pool_type& in, const attached_root& root,
+                                     const named_order& order, bool salvage)
+    : base_type(in, root, pool_format::recovery_mode::scan),
+      pool_base_(in.base()),
+      epochs_(in.template service<epochs_type>()),
+      segments_(this->arena()),
+      index_(order.order, key_of_slot{this}),
+      locks_(order.order),
+      hands_([](std::uint32_t) { return std::make_unique<hand>(); }) {
+  if (root.state == root_state::fresh) {
+    create(order);
+  } else {
+    open(order, salvage);
+  }
+}
+
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::create(const named_order& order) {
+  const std::size_t bytes = sizeof(store_header) + order.name.size();
+  std::vector<std::byte> made(bytes);
+  auto& header = *new (made.data()) store_header{};
+  header.life.store(1, relaxed);
+  header.version = store_header::known_version;
+  header.name_bytes = static_cast<std::uint32_t>(order.name.size());
+  std::memcpy(made.data() + sizeof header, order.name.data(), order.name.size());
+  header.check = header.right_check();
+  header_ = static_cast<store_header*>(
+      this->arena().allocate(bytes, std::max(alignof(store_header), base::cache_line_size)));
+  D::write(header_, made.data(), bytes);
+  domain::persist<D>(header_, bytes);
+  order_name_ = order.name;
+  segments_.number_from(1, secret());
+  this->pool().publish_root(this->root().index, header_);
+}
+
+/// Returns the number that makes the salts of this store differ from those of others.
+template <domain::persistence_domain D, class Shape>
+std::uint64_t record_store<D, Shape>::secret() {
+  const auto& uuid = this->pool().uuid();
+  return seeded_hash(uuid.data(), uuid.size(), this->root().index);
+}
+
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::open(const named_order& order, bool salvage) {
+  read_header(order);
+  recover(salvage);
+  // Segments of this life have other salts, durably before the first of them exists.
+  const std::uint64_t life = D::load(header_->life, relaxed) + 1;
+  D::store(header_->life, life, relaxed);
+  domain::note_store<D>();
+  domain::persist<D>(&header_->life, sizeof header_->life);
+  segments_.number_from(life, secret());
+  // The records have no pointers.
+  if (this->root().pointers_base != this->pool().base()) {
+    this->pool().root_relocated(this->root().index);
+  }
+}
+
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::read_header(const named_order& order) {
+  header_ = this->template object<store_header>();
+  if (header_->version > store_header::known_version) {
+    throw error(errc::newer_version, this->pool().path(),
+                "the store has version " + std::to_string(header_->version) +
+                    " of records; this program supports version " +
+                    std::to_string(store_header::known_version) + "; use a newer Outlast");
+  }
+  const std::size_t room =
+      this->pool().pages().block_bytes(header_, this->root().index) - sizeof(store_header);
+  if (header_->version == 0 || header_->name_bytes > room ||
+      header_->check != header_->right_check()) {
+    report_damage("has a damaged header");
+  }
+  order_name_.assign(header_->text(), header_->name_bytes);
+  if (order_name_ == order.name) return;
+  throw error(errc::bad_argument, this->pool().path(),
+              "the store's comparator is '" + order_name_ + "', not '" + order.name +
+                  "'; open the store with the comparator of its creation");
+}
+
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::report_damage(const std::string& what) const {
+  auto& self = const_cast<record_store&>(*this);
+  throw corruption(self.pool().path(), "the store of records in root " +
+                                           std::to_string(this->root().index) + " " + what +
+                                           "; repair the store or restore a backup");
+}
+
+/// A record that counts, if it is the newest of its key.
+template <domain::persistence_domain D, class Shape>
+struct record_store<D, Shape>::found_record {
+  std::uint64_t head;  ///< of the key, after the bytes that all keys have in common
+  std::uint64_t place;
+};
+
+/// The findings of one thread.
+template <domain::persistence_domain D, class Shape>
+struct record_store<D, Shape>::found_part {
+  std::vector<found_record> records;
+  std::vector<std::pair<segment<D>*, std::uint64_t>> open;  ///< with their ends
+  std::vector<std::uint64_t> batch;
+  std::string common;  ///< the first bytes of all keys
+  std::uint64_t last_version = 0;
+};
+
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::recover(bool salvage) {
+  const unsigned threads = domain::threads_for_opening<D>();
+  const bool persists = D::flushes() && this->pool().pages().blocks_may_be_unflushed();
+  std::vector<std::pair<std::byte*, std::size_t>> blocks;
+  this->arena().for_each_stored_block([&](void* block, std::size_t stride) {
+    if (block != header_) blocks.emplace_back(static_cast<std::byte*>(block), stride);
+  });
+  std::vector<found_part> found(std::max(threads, 1U));
+  std::atomic<std::size_t> next{0};
+  base::in_parallel(threads, [&](unsigned worker) {
+    // The blocks are searched for segments before it is known which are in use.
+    const domain::tolerates_freed<D> looking;
+    for (std::size_t i; (i = next.fetch_add(1, relaxed)) < blocks.size();) {
+      const auto [block, stride] = blocks[i];
+      if (persists) domain::flush<D>(block, sizeof(segment_header));
+      scan(block, stride, salvage, found[worker]);
+    }
+    // (P8) what was found in an open segment is durable before the segment is sealed.
+    domain::fence<D>();
+    for (const auto& [open, end] : found[worker].open) {
+      segments_.set_state(*open, segment_state::sealed, end);
+    }
+    domain::fence<D>();
+  });
+  this->arena().recover_by_scan(
+      [&](void* block, std::size_t, std::uint64_t) {
+        return block == header_ || segments_.find(this->pool().pages().offset_of(block) +
+                                                  sizeof(segment_header)) != nullptr;
+      },
+      threads, true);
+  build(found);
+}
+
+/// Finds the records of a segment, if the block is one.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::scan(std::byte* block, std::size_t stride, bool salvage,
+                                  found_part& to) {
+  const auto& header = *reinterpret_cast<const segment_header*>(block);
+  if (stride < sizeof header || !header.is_intact()) return;  // a crash has interrupted its making
+  const std::uint64_t offset = this->pool().pages().offset_of(block);
+  const auto state = parse_state(D::load(header.state, relaxed), header.salt);
+  if (!state || header.bytes > stride || state->end > header.bytes) {
+    report_damage("has a damaged segment at offset " + std::to_string(offset));
+  }
+  if (state->state == segment_state::free) return;
+  const bool is_open = state->state == segment_state::open;
+  const std::size_t end = is_open ? header.bytes : state->end;
+  segment<D>& in = segments_.adopt(block, end);
+  std::size_t at = sizeof header;
+  std::size_t last = at;
+  std::uint64_t dead = 0;
+  while (at < end) {
+    if (!is_intact_record(block + at, end - at, header.salt)) {
+      if (is_open) break;
+      if (!salvage) report_damage("has a damaged record at offset " + std::to_string(offset + at));
+      at += record_align;
+      dead += record_align;
+      continue;
+    }
+    const auto& record = *reinterpret_cast<const record_header*>(block + at);
+    const std::size_t began = at;
+    to.batch.clear();
+    if (record.kind() == record_kind::batch) {
+      const std::size_t next = scan_batch(block, at, end, header.salt, to.batch);
+      if (next == 0 && is_open) break;
+      if (next == 0 && !salvage) {
+        report_damage("has a damaged batch at offset " + std::to_string(offset + at));
+      }
+      to.last_version = std::max(to.last_version, record.version);
+      dead += batch_head_bytes;
+      at = next == 0 ? at + batch_head_bytes : next;
+    } else {
+      if (record.kind() == record_kind::space || record.entries != 0) {
+        dead += bytes_of(record);
+      } else {
+        to.batch.push_back(at);
+      }
+      at += bytes_of(record);
+    }
+    last = began;
+    for (const std::uint64_t each : to.batch) note_found(block, each, offset, to);
+  }
+  in.dead_bytes.store(dead, relaxed);
+  if (!is_open) return;
+  in.end.store(at, relaxed);
+  to.open.emplace_back(&in, at);
+  // The writes before the last one have waited for their fences. The bytes of the last one may have
+  // been streamed by a thread that was killed, and a flush has no effect on these.
+  if (last == at) return;
+  const std::vector<std::byte> copy(block + last, block + at);
+  D::write(block + last, copy.data(), copy.size());
+  domain::flush<D>(block + last, at - last);
+}
+
+/// Adds a record of a segment to the findings.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::note_found(const std::byte* block, std::uint64_t at,
+                                        std::uint64_t offset, found_part& to) {
+  constexpr std::size_t max_common = 256;
+  const auto& record = *reinterpret_cast<const record_header*>(block + at);
+  if (to.records.empty()) to.common.assign(record.key().substr(0, max_common));
+  to.common.resize(common_bytes(to.common, record.key(), to.common.size()));
+  to.last_version = std::max(to.last_version, record.version);
+  to.records.push_back({0, offset + at});
+}
+
+/// Returns the end of the batch at `at`, and the places of its entries. Returns 0 if an entry is
+/// damaged or missing.
+template <domain::persistence_domain D, class Shape>
+std::size_t record_store<D, Shape>::scan_batch(const std::byte* begin, std::size_t at,
+                                               std::size_t end, std::uint64_t salt,
+                                               std::vector<std::uint64_t>& entries) {
+  const auto& head = *reinterpret_cast<const record_header*>(begin + at);
+  std::uint32_t checks = 0;
+  at += batch_head_bytes;
+  for (std::uint32_t i = 0; i < head.entries; ++i) {
+    const auto& entry = *reinterpret_cast<const record_header*>(begin + at);
+    const bool is_entry =
+        is_intact_record(begin + at, end - at, salt) &&
+        (entry.kind() == record_kind::put || entry.kind() == record_kind::tombstone) &&
+        entry.entries == 1 && entry.version == head.version;
+    if (!is_entry) {
+      entries.clear();
+      return 0;
+    }
+    checks = hash_of_checks(checks, entry.check);
+    entries.push_back(at);
+    at += bytes_of(entry);
+  }
+  if (checks == head.value_bytes) return at;
+  entries.clear();
+  return 0;
+}
+
+/// Builds the index of the newest record of each key. The records are divided by their keys among
+/// the threads.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::build(std::vector<found_part>& found) {
+  std::string_view common;
+  std::uint64_t last_version = 0;
+  std::vector<std::uint64_t> sample;
+  bool is_first = true;
+  for (const found_part& each : found) {
+    last_version = std::max(last_version, each.last_version);
+    if (each.records.empty()) continue;
+    common = is_first ? std::string_view(each.common)
+                      : common.substr(0, common_bytes(common, each.common, common.size()));
+    is_first = false;
+  }
+  // (P9) moments of this life are after those of all records.
+  moments_.start_at(std::max<std::uint64_t>(records::moment_of(last_version) + 2, 2));
+  const auto parts = static_cast<unsigned>(found.size());
+  const bool by_bytes = order().is_by_bytes();
+  base::in_parallel(parts, [&](unsigned t) {
+    if (!by_bytes) return;
+    for (found_record& each : found[t].records) {
+      each.head = head_of<std::uint64_t>(record_at(each.place).key(), common.size());
+    }
+  });
+  for (const found_part& each : found) {
+    const std::size_t step = 1 + each.records.size() / 1024;
+    for (std::size_t i = 0; i < each.records.size(); i += step) {
+      sample.push_back(each.records[i].head);
+    }
+  }
+  std::sort(sample.begin(), sample.end());
+  std::vector<std::uint64_t> bounds;
+  for (unsigned p = 1; p < parts && !sample.empty(); ++p) {
+    bounds.push_back(sample[p * sample.size() / parts]);
+  }
+  std::vector<std::vector<typename index_type::built_page>> leaves(parts);
+  try {
+    base::in_parallel(parts, [&](unsigned p) { build_part(found, bounds, p, leaves[p]); });
+    index_.build(leaves);
+  } catch (...) {
+    for (auto& each : leaves) index_.destroy_built(each);
+    throw;
+  }
+}
+
+/// Makes the leaves of one part of the keys.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::build_part(const std::vector<found_part>& found,
+                                        const std::vector<std::uint64_t>& bounds, unsigned part,
+                                        std::vector<typename index_type::built_page>& leaves) {
+  std::vector<found_record> mine;
+  for (const found_part& from : found) {
+    for (const found_record& each : from.records) {
+      const auto of = std::upper_bound(bounds.begin(), bounds.end(), each.head) - bounds.begin();
+      if (static_cast<unsigned>(of) == part) mine.push_back(each);
+    }
+  }
+  const auto order_of = [&](const found_record& a, const found_record& b) {
+    if (a.head != b.head) return a.head < b.head ? -1 : 1;
+    return index_.compare(record_at(a.place).key(), record_at(b.place).key());
+  };
+  std::sort(mine.begin(), mine.end(), [&](const found_record& a, const found_record& b) {
+    const int keys = order_of(a, b);
+    if (keys != 0) return keys < 0;
+    return record_at(a.place).version > record_at(b.place).version;
+  });
+  std::size_t kept = 0;
+  std::int64_t puts = 0;
+  for (const found_record& each : mine) {
+    if (kept != 0 && order_of(mine[kept - 1], each) == 0) {
+      count_dead(each.place);
+      continue;
+    }
+    if (is_put(each.place)) ++puts;
+    mine[kept++] = each;
+  }
+  mine.resize(kept);
+  static_cast<void>(keys_.add(puts));
+  index_.make_leaves(kept, [&](std::size_t i) { return mine[i].place; }, leaves);
+}
+
+}  // namespace outlast::store_detail::records

@@ -1,0 +1,301 @@
+// A store of records: writers append in parallel, and an index in ordinary memory orders the keys.
+//
+// A write appends one record to the segment of its thread, waits for one fence, and stores one slot
+// of the index. It changes no other persistent word. A crash takes only records that no reader has
+// seen. The next opening finds all records by a scan and builds the index. docs/formats/records.md
+// describes the records; docs/decisions/2026-11-27-a-second-engine-of-records.md has the reasons.
+//
+// Order of the steps. Persisted before:
+//   P1  a record                            before its slot is stored
+//   P2  all records of a batch              before its first node is linked
+//   P3  the header of a segment             before the fence of its first record returns
+//   P4  all records of a segment            before it is sealed
+//   P8  what is found in an open segment    before it is sealed by a recovery
+//   P9  moments of a new life are after those of all intact records
+// Visible:
+//   V1  a slot is stored under the locks of its key and of its leaf
+//   V2  a writer reads under the leaf's lock whether snapshots exist, and the moment
+//   V3  a snapshot declares itself before it draws its moment
+//   V4  the lock of a key is held from the choice of its version to the store of its slot
+//   V5  a chain of versions is cut only after the first that the oldest snapshot sees
+#pragma once
+
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/base/per_thread.hpp>
+#include <outlast/base/sharded_count.hpp>
+#include <outlast/db/detail/changes.hpp>
+#include <outlast/db/detail/engine.hpp>
+#include <outlast/db/detail/key_order.hpp>
+#include <outlast/db/detail/read_set.hpp>
+#include <outlast/domain/backoff.hpp>
+#include <outlast/domain/concept.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/domain/spin_lock.hpp>
+#include <outlast/domain/volatile_word.hpp>
+#include <outlast/domain/watched_blocks.hpp>
+#include <outlast/hw/flush.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/reclaim/epochs.hpp>
+#include <outlast/root/root_session.hpp>
+#include <src/db/records/format.hpp>
+#include <src/db/records/key_locks.hpp>
+#include <src/db/records/object_memory.hpp>
+#include <src/db/records/ordered_index.hpp>
+#include <src/db/records/segments.hpp>
+#include <src/db/records/versions.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace outlast::store_detail::records {
+
+/// An order of keys with its name, which the store records.
+struct named_order {
+  key_order order;
+  std::string name;
+};
+
+/// One change of a batch.
+struct change {
+  std::string_view key;
+  std::string_view value;
+  record_kind kind;        ///< put or tombstone
+  std::size_t number = 0;  ///< position in the batch
+};
+
+/// The records of a root, with the volatile state of an open store.
+///
+/// Thread-safety: all members may be called concurrently, except the constructor, the destructor,
+/// before_close() and check().
+/// Progress: a write waits for other writers of its keys, and for the lock of its leaf. Reads wait
+/// for the lock of a leaf.
+/// Durability: a write is durable at return.
+/// Errors: out_of_space and std::bad_alloc, without effect.
+template <domain::persistence_domain D, class Shape = usual_shape>
+class record_store final : public roots::root_session<D> {
+  using base_type = roots::root_session<D>;
+  using epochs_type = reclaim::epochs<D>;
+  using node = version_node<D>;
+  using group = version_group<D>;
+  static constexpr auto relaxed = std::memory_order_relaxed;
+  static constexpr auto acquire = std::memory_order_acquire;
+  static constexpr auto seq_cst = std::memory_order_seq_cst;
+
+  /// Returns the key to which a slot refers.
+  struct key_of_slot {
+    const record_store* of;
+    std::string_view operator()(std::uint64_t word) const {
+      return of->record_at(newest_record<D>(word)).key();
+    }
+  };
+  using index_type = ordered_index<D, Shape, key_of_slot>;
+  using place = typename index_type::place;
+
+ public:
+  [[nodiscard]] static roots::root_type type() {
+    return {"store::records", 0x7265636f7264'0001, true, true};
+  }
+
+  /// Creates the store, or recovers it and builds the index. Throws corruption, error{bad_argument}
+  /// if the store has another order, error{newer_version}, out_of_space, std::bad_alloc.
+  record_store(typename base_type::pool_type& in, const attached_root& root,
+               const named_order& order, bool salvage);
+  ~record_store() override = default;
+
+  /// Sets the value of a key.
+  void put(std::string_view key, std::string_view value) {
+    write_one({key, value, record_kind::put});
+  }
+  void erase(std::string_view key) { write_one({key, {}, record_kind::tombstone}); }
+  /// Applies the changes atomically. Of several changes of a key the last one counts.
+  void apply(const changes& all) { (void)commit(all, nullptr); }
+  /// Applies the changes atomically if the store still matches `read`. Otherwise returns false,
+  /// without effect.
+  [[nodiscard]] bool apply_if(const read_set& read, const changes& all) {
+    return commit(all, &read);
+  }
+  /// Returns whether the store matches `read` at one moment of the call.
+  [[nodiscard]] bool holds(const read_set& read);
+
+  /// Copies the value of `key` at `moment`. If `verify` is true and the record is damaged, returns
+  /// `damaged`.
+  [[nodiscard]] lookup_status get(std::string_view key, std::string& value, bool verify,
+                                  std::uint64_t moment = latest_moment);
+
+  /// Begins a snapshot, and returns its moment.
+  [[nodiscard]] std::uint64_t begin_snapshot() { return moments_.begin(); }
+  void end_snapshot(std::uint64_t moment) { moments_.end(moment); }
+
+  /// A key of a leaf with its value. Long values are not copied.
+  struct leaf_entry {
+    std::size_t begin;  ///< of the record's bytes after its check, in leaf_copy::bytes
+    std::uint32_t key_bytes;
+    std::uint32_t value_bytes;
+    std::uint64_t salt;
+    bool has_value;
+  };
+  struct leaf_copy {
+    std::vector<leaf_entry> entries;
+    std::string bytes;
+    std::optional<std::string> low;
+    std::optional<std::string> high;
+  };
+  using side = typename index_type::side;
+  /// Copies the entries that a reader at `moment` sees in a leaf, as ordered_index::copy_leaf().
+  void copy_leaf(const std::optional<std::string_view>& key, side wanted, std::uint64_t moment,
+                 leaf_copy& to);
+
+  /// Removes the versions that no snapshot sees.
+  void collect();
+  [[nodiscard]] std::size_t keys() const {
+    return static_cast<std::size_t>(std::max<std::int64_t>(keys_.sum(), 0));
+  }
+  [[nodiscard]] const key_order& order() const noexcept { return index_.order(); }
+  [[nodiscard]] const std::string& order_name() const noexcept { return order_name_; }
+  [[nodiscard]] std::size_t index_bytes() const noexcept {
+    return index_.bytes() + objects_.bytes();
+  }
+  /// Returns the bytes of segments, and the bytes in them that do not count any more.
+  struct use_of_segments {
+    std::size_t bytes = 0;
+    std::size_t dead = 0;
+    std::size_t in_use = 0;  ///< bytes of records, with dead ones
+  };
+  [[nodiscard]] use_of_segments segment_use() const;
+  /// Returns the approximate number of bytes of the keys from `from` to `to`, and their values.
+  [[nodiscard]] std::uint64_t bytes_between(std::string_view from, std::string_view to);
+  /// Returns the first damage, or "". Requires: no other thread uses the store.
+  [[nodiscard]] std::string check();
+
+  [[nodiscard]] bool before_close() override;
+  void collect_all() override { epochs_.collect_all(); }
+  void forbid() noexcept override {
+    hands_.forbid();
+    epochs_.forbid();
+  }
+
+ private:
+  static constexpr std::size_t max_copied_value = 1024;
+
+  /// The state of a thread.
+  struct alignas(2 * base::cache_line_size) hand {
+    std::atomic<std::uint64_t> writing{0};  ///< 1: changes records or slots
+    segment<D>* open = nullptr;
+    std::vector<std::byte> scratch;
+    std::vector<std::uint64_t> locks;
+    std::vector<change> sorted;
+    std::vector<place> places;
+    std::vector<node*> nodes;
+    std::vector<std::uint64_t> records;
+  };
+
+  /// An operation of the calling thread, during which no record that it reads is reused.
+  class [[nodiscard]] operating {
+   public:
+    explicit operating(epochs_type& in) : in_(in), mine_(in.enter()) {}
+    ~operating() { in_.leave(mine_); }
+    operating(const operating&) = delete;
+    operating& operator=(const operating&) = delete;
+
+   private:
+    epochs_type& in_;
+    typename epochs_type::session mine_;
+  };
+
+  [[nodiscard]] const record_header& record_at(std::uint64_t at) const {
+    const auto* const found =
+        reinterpret_cast<const record_header*>(pool_base_ + static_cast<std::uintptr_t>(at));
+    if constexpr (domain::watches_blocks<D>) {
+      D::reads_block(found, sizeof *found, domain::code_line::here());
+    }
+    return *found;
+  }
+  [[nodiscard]] bool is_intact_at(std::uint64_t at) const {
+    const segment<D>& in = segments_.of_record(at);
+    return is_intact_record(in.begin + (at - in.offset), in.bytes - (at - in.offset), in.salt);
+  }
+  [[nodiscard]] bool is_put(std::uint64_t record) const {
+    return record != 0 && record_at(record).kind() == record_kind::put;
+  }
+  /// Returns whether readers find the key of a slot. Requires: the caller holds the key's lock.
+  [[nodiscard]] bool is_there(std::uint64_t word) const {
+    return is_put(seen_at(word, latest_moment, moments_));
+  }
+  void count_dead(std::uint64_t record) {
+    segments_.of_record(record).dead_bytes.fetch_add(bytes_of(record_at(record)), relaxed);
+  }
+
+  // ---- writes: record_writes.hpp ----
+  void write_one(const change& what);
+  [[nodiscard]] bool commit(const changes& all, const read_set* read);
+  void sort_changes(const changes& all, hand& mine);
+  void sort_with_ranges(const changes& all, std::vector<change>& to);
+  void remove_overwritten(std::vector<change>& sorted) const;
+  [[nodiscard]] bool commit_sorted(hand& mine, const read_set* read);
+  void apply_sorted(hand& mine);
+  void install_one(const change& what, const place& at, bool was_put, std::uint64_t record);
+  void install_batch(hand& mine, std::uint64_t head, std::size_t bytes);
+  void unlink(hand& mine, std::size_t linked, std::uint64_t head, std::size_t bytes, group& with);
+  void settle_batch(hand& mine, std::uint64_t moment);
+  [[nodiscard]] std::uint64_t version_after(std::uint64_t word);
+  [[nodiscard]] std::uint64_t append_one(hand& mine, const change& what, std::uint64_t version);
+  [[nodiscard]] std::uint64_t append_long(hand& mine, const change& what, std::uint64_t version);
+  [[nodiscard]] std::uint64_t append_batch(hand& mine, std::uint64_t version, std::size_t bytes);
+  [[nodiscard]] std::byte* reserve(hand& mine, std::size_t bytes);
+  void place_bytes(hand& mine, std::byte* to, std::size_t bytes);
+  void cancel(std::uint64_t record, std::size_t bytes);
+  void prune(node& newest, node_list<D>& cut);
+  static void take_chain(std::uint64_t word, node_list<D>& to);
+  void retire(node_list<D>& gone);
+  template <class T>
+  void retire(T* object);
+  void require_sizes(std::string_view key, std::string_view value) const;
+
+  // ---- recovery: record_recovery.hpp ----
+  class content;
+  struct found_record;
+  struct found_part;
+  void create(const named_order& order);
+  void open(const named_order& order, bool salvage);
+  void read_header(const named_order& order);
+  void recover(bool salvage);
+  void scan(std::byte* block, std::size_t stride, bool salvage, found_part& to);
+  void note_found(const std::byte* block, std::uint64_t at, std::uint64_t offset, found_part& to);
+  [[nodiscard]] std::size_t scan_batch(const std::byte* begin, std::size_t at, std::size_t end,
+                                       std::uint64_t salt, std::vector<std::uint64_t>& entries);
+  void build(std::vector<found_part>& found);
+  void build_part(const std::vector<found_part>& found, const std::vector<std::uint64_t>& bounds,
+                  unsigned part, std::vector<typename index_type::built_page>& leaves);
+  [[nodiscard]] std::uint64_t secret();
+  [[noreturn]] void report_damage(const std::string& what) const;
+
+  std::uintptr_t pool_base_;
+  epochs_type& epochs_;
+  store_header* header_ = nullptr;
+  std::string order_name_;
+  segment_space<D, Shape> segments_;
+  moments<D> moments_{2};
+  object_memory<D, node, group> objects_;
+  index_type index_;
+  key_locks<D, Shape> locks_;
+  writer_gate<D> gate_;
+  base::sharded_count keys_;
+  base::per_thread<hand> hands_;
+};
+
+}  // namespace outlast::store_detail::records
+
+#include <src/db/records/record_reads.hpp>
+#include <src/db/records/record_recovery.hpp>
+#include <src/db/records/record_writes.hpp>

@@ -1,0 +1,514 @@
+// The writes of a store of records.
+#pragma once
+
+#include <src/db/records/record_store.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace outlast::store_detail::records {
+
+// ---- single changes ----
+
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::write_one(const change& what) {
+  require_sizes(what.key, what.value);
+  hand& mine = hands_.local();
+  const operating inside(epochs_);
+  const typename writer_gate<D>::writing writes(gate_, mine.writing);
+  const std::lock_guard lock(locks_[locks_.number_of(what.key)]);
+  const place at = index_.find(what.key);
+  const bool was_put = is_there(at.word);
+  if (what.kind == record_kind::tombstone && !was_put) return;
+  // (V4) the key's lock is held until its slot is stored.
+  const std::uint64_t version = version_after(at.word);
+  install_one(what, at, was_put, append_one(mine, what, version));
+}
+
+/// Returns a version that is larger than that of the newest record of a slot.
+template <domain::persistence_domain D, class Shape>
+std::uint64_t record_store<D, Shape>::version_after(std::uint64_t word) {
+  const std::uint64_t usual = first_version(moments_.now());
+  if (word == 0) return usual;
+  const std::uint64_t next = record_at(newest_record<D>(word)).version + 1;
+  if (next <= usual) return usual;
+  // Versions of one moment can be exhausted.
+  if (records::moment_of(next) > records::moment_of(usual)) {
+    moments_.reach(records::moment_of(next));
+  }
+  return next;
+}
+
+/// Stores the slot of a record that is durable. If there is no memory, removes the record and
+/// throws.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::install_one(const change& what, const place& at, bool was_put,
+                                         std::uint64_t record) {
+  node* spare = nullptr;
+  node_list<D> gone;
+  std::uint64_t before = 0;
+  const auto replace = [&](std::uint64_t there) {
+    before = there;
+    // (V2) under the leaf's lock. A snapshot that is not seen here reads the leaf later, so that it
+    // sees the record, and its moment is later.
+    if (!moments_.is_watched()) {
+      take_chain(there, gone);
+      return record;
+    }
+    if (spare == nullptr) return there;
+    spare->record.store(record, relaxed);
+    spare->moment.store(moments_.now(), relaxed);
+    spare->next.store(there, relaxed);
+    node* const newest = std::exchange(spare, nullptr);
+    prune(*newest, gone);
+    return word_of(newest);
+  };
+  try {
+    place where = at;
+    for (;;) {
+      if (spare == nullptr && moments_.is_watched()) spare = objects_.template make<node>();
+      if (index_.update(what.key, where, replace)) break;
+      where = index_.find(what.key);
+    }
+  } catch (...) {
+    if (spare != nullptr) objects_.destroy(spare);
+    cancel(record, record_bytes(what.key.size(), what.value.size()));
+    throw;
+  }
+  if (spare != nullptr) objects_.destroy(spare);
+  if (before != 0) count_dead(newest_record<D>(before));
+  const bool is_new_put = what.kind == record_kind::put;
+  if (is_new_put != was_put) static_cast<void>(keys_.add(is_new_put ? 1 : -1));
+  retire(gone);
+}
+
+/// Cuts the versions off that no snapshot sees. Under the lock of the leaf.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::prune(node& newest, node_list<D>& cut) {
+  const std::uint64_t oldest = moments_.oldest();
+  for (node* at = &newest;;) {
+    const std::uint64_t next = at->next.load(relaxed);
+    if (next == 0) return;
+    const std::uint64_t its = at->moment.load(relaxed);
+    // (V5) the oldest snapshot sees this version, and no version before it.
+    if (its != 0 && its <= oldest) {
+      at->next.store(0, std::memory_order_release);
+      return take_chain(next, cut);
+    }
+    if (!is_node(next)) return;
+    at = node_in<D>(next);
+  }
+}
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::take_chain(std::uint64_t word, node_list<D>& to) {
+  while (is_node(word)) {
+    node* const one = node_in<D>(word);
+    word = one->next.load(relaxed);
+    to.add(one);
+  }
+}
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::retire(node_list<D>& gone) {
+  gone.take_all([this](node* one) { retire(one); });
+}
+/// Frees an object after all operations that may use it.
+template <domain::persistence_domain D, class Shape>
+template <class T>
+void record_store<D, Shape>::retire(T* object) {
+  epochs_.retire(
+      object, this,
+      [](void* self, void* gone) noexcept {
+        if (gone == nullptr) return;  // its memory stays until the store ends
+        static_cast<record_store*>(self)->objects_.destroy(static_cast<T*>(gone));
+      },
+      this->arena().owner_of_calls());
+}
+
+// ---- records ----
+
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::require_sizes(std::string_view key, std::string_view value) const {
+  const bool is_key = key.size() > max_key_bytes;
+  if (!is_key && value.size() <= max_value_bytes) return;
+  throw error(errc::bad_argument, const_cast<record_store*>(this)->pool().path(),
+              (is_key ? "a key of " + std::to_string(key.size())
+                      : "a value of " + std::to_string(value.size())) +
+                  " bytes is too long; the maximum is " +
+                  std::to_string(is_key ? max_key_bytes : max_value_bytes));
+}
+
+/// Returns space in the open segment of the thread.
+template <domain::persistence_domain D, class Shape>
+std::byte* record_store<D, Shape>::reserve(hand& mine, std::size_t bytes) {
+  if (mine.open != nullptr && mine.open->bytes - mine.open->end.load(relaxed) < bytes) {
+    // (P4) the records are durable: each write has waited for its own.
+    segments_.seal(*std::exchange(mine.open, nullptr));
+  }
+  if (mine.open == nullptr) mine.open = &segments_.open(bytes);
+  const std::uint64_t at = mine.open->end.load(relaxed);
+  mine.open->end.store(at + bytes, relaxed);
+  return mine.open->begin + at;
+}
+
+/// Writes the bytes in the thread's scratch memory. Durable at return. The first word is stored
+/// last, so that a killed process leaves a whole record or none.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::place_bytes(hand& mine, std::byte* to, std::size_t bytes) {
+  const std::byte* const from = mine.scratch.data();
+  if (D::flushes()) {
+    D::stream(to, from, bytes);
+    base::this_thread().flush_pending = true;
+  } else {
+    std::uint64_t first = 0;
+    std::memcpy(&first, from, sizeof first);
+    D::write(to + sizeof first, from + sizeof first, bytes - sizeof first);
+    D::store(*reinterpret_cast<std::atomic<std::uint64_t>*>(to), first, std::memory_order_release);
+    domain::note_store<D>();
+  }
+  // (P1, P2) the record is durable before a reader can see it.
+  domain::fence<D>();
+}
+
+template <domain::persistence_domain D, class Shape>
+std::uint64_t record_store<D, Shape>::append_one(hand& mine, const change& what,
+                                                 std::uint64_t version) {
+  const std::size_t bytes = record_bytes(what.key.size(), what.value.size());
+  if (bytes > Shape::max_copied_record) return append_long(mine, what, version);
+  mine.scratch.resize(std::max(mine.scratch.size(), bytes));
+  std::byte* const to = reserve(mine, bytes);
+  const std::uint64_t salt = mine.open->salt;
+  auto& made = *new (mine.scratch.data()) record_header;
+  const std::uint32_t length = length_kind(what.key.size(), what.kind);
+  made.length_kind = length;
+  made.value_bytes = static_cast<std::uint32_t>(what.value.size());
+  made.entries = 0;
+  made.version = version;
+  std::byte* const text = mine.scratch.data() + sizeof made;
+  std::memcpy(text, what.key.data(), what.key.size());
+  if (!what.value.empty()) {
+    std::memcpy(text + what.key.size(), what.value.data(), what.value.size());
+  }
+  const std::size_t text_bytes = what.key.size() + what.value.size();
+  std::memset(text + text_bytes, 0, bytes - sizeof made - text_bytes);
+  made.check = check_of(made, length, text_bytes, salt);
+  place_bytes(mine, to, bytes);
+  return this->pool().pages().offset_of(to);
+}
+
+/// Appends a record without a copy of its value in ordinary memory.
+template <domain::persistence_domain D, class Shape>
+std::uint64_t record_store<D, Shape>::append_long(hand& mine, const change& what,
+                                                  std::uint64_t version) {
+  const std::size_t bytes = record_bytes(what.key.size(), what.value.size());
+  std::byte* const to = reserve(mine, bytes);
+  const std::uint32_t length = length_kind(what.key.size(), what.kind);
+  record_header made{};
+  made.length_kind = length;
+  made.value_bytes = static_cast<std::uint32_t>(what.value.size());
+  made.version = version;
+  const std::string_view head(reinterpret_cast<const char*>(&made.value_bytes),
+                              checked_header_bytes);
+  made.check = static_cast<std::uint32_t>(
+      seeded_hash(head, what.key, what.value, seed_of(length, mine.open->salt)));
+  constexpr std::size_t first_bytes = sizeof(std::uint64_t);
+  D::write(to + first_bytes, head.data(), head.size());
+  D::write(to + sizeof made, what.key.data(), what.key.size());
+  D::write(to + sizeof made + what.key.size(), what.value.data(), what.value.size());
+  D::store(*reinterpret_cast<std::atomic<std::uint64_t>*>(to), first_word(made.check, length),
+           std::memory_order_release);
+  domain::note_store<D>();
+  // (P1) as in place_bytes().
+  domain::persist<D>(to, bytes);
+  return this->pool().pages().offset_of(to);
+}
+
+/// Appends the thread's sorted changes as one batch, and notes their places.
+template <domain::persistence_domain D, class Shape>
+std::uint64_t record_store<D, Shape>::append_batch(hand& mine, std::uint64_t version,
+                                                   std::size_t bytes) {
+  mine.scratch.resize(std::max(mine.scratch.size(), bytes));
+  std::byte* const to = reserve(mine, bytes);
+  const std::uint64_t offset = this->pool().pages().offset_of(to);
+  const std::uint64_t salt = mine.open->salt;
+  std::memset(mine.scratch.data(), 0, bytes);
+  mine.records.clear();
+  std::uint32_t checks = 0;
+  std::size_t at = batch_head_bytes;
+  for (const change& each : mine.sorted) {
+    auto& entry = *new (mine.scratch.data() + at) record_header;
+    const std::uint32_t length = length_kind(each.key.size(), each.kind);
+    entry.length_kind = length;
+    entry.value_bytes = static_cast<std::uint32_t>(each.value.size());
+    entry.entries = 1;
+    entry.version = version;
+    std::byte* const text = mine.scratch.data() + at + sizeof entry;
+    std::memcpy(text, each.key.data(), each.key.size());
+    if (!each.value.empty()) {
+      std::memcpy(text + each.key.size(), each.value.data(), each.value.size());
+    }
+    entry.check = check_of(entry, length, each.key.size() + each.value.size(), salt);
+    checks = hash_of_checks(checks, entry.check);
+    mine.records.push_back(offset + at);
+    at += record_bytes(each.key.size(), each.value.size());
+  }
+  auto& head = *new (mine.scratch.data()) record_header;
+  head.length_kind = length_kind(0, record_kind::batch);
+  head.value_bytes = checks;
+  head.entries = static_cast<std::uint32_t>(mine.sorted.size());
+  head.version = version;
+  head.check = check_of(head, head.length_kind, 0, salt);
+  place_bytes(mine, to, bytes);
+  if (mine.scratch.size() > 4 * Shape::max_copied_record)
+    std::vector<std::byte>().swap(mine.scratch);
+  return offset;
+}
+
+/// Removes a record or batch that no reader has seen. Durable at return.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::cancel(std::uint64_t record, std::size_t bytes) {
+  segment<D>& in = segments_.of_record(record);
+  auto* const first =
+      reinterpret_cast<std::atomic<std::uint64_t>*>(in.begin + (record - in.offset));
+  D::store(*first, space_word(bytes, in.salt), std::memory_order_release);
+  domain::note_store<D>();
+  domain::persist<D>(first, sizeof *first);
+  in.dead_bytes.fetch_add(bytes, relaxed);
+}
+
+// ---- batches ----
+
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::commit(const changes& all, const read_set* read) {
+  hand& mine = hands_.local();
+  bool has_ranges = read != nullptr && read->has_ranges();
+  all.for_each([](auto&&...) {}, [](auto&&...) {}, [&](auto&&...) { has_ranges = true; });
+  if (has_ranges) {
+    // No other thread writes, so that no key can appear in a range.
+    gate_.close(
+        [this](auto&& visit) { hands_.for_each([&](const hand& each) { visit(each.writing); }); });
+    const struct opening {
+      writer_gate<D>& gate;
+      ~opening() { gate.open(); }
+    } opens{gate_};
+    const operating inside(epochs_);
+    sort_changes(all, mine);
+    return commit_sorted(mine, read);
+  }
+  const operating inside(epochs_);
+  const typename writer_gate<D>::writing writes(gate_, mine.writing);
+  sort_changes(all, mine);
+  mine.locks.clear();
+  for (const change& each : mine.sorted) mine.locks.push_back(locks_.number_of(each.key));
+  if (read != nullptr) {
+    read->for_each_key([&](std::string_view key) { mine.locks.push_back(locks_.number_of(key)); });
+  }
+  const typename key_locks<D, Shape>::several locked(locks_, mine.locks);
+  return commit_sorted(mine, read);
+}
+
+/// Sorts the changes by their keys. Of several changes of a key the last one stays.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::sort_changes(const changes& all, hand& mine) {
+  mine.sorted.clear();
+  bool erases_ranges = false;
+  all.for_each(
+      [&](std::string_view key, std::string_view stored) {
+        mine.sorted.push_back({key, value_in(stored), record_kind::put});
+      },
+      [&](std::string_view key) { mine.sorted.push_back({key, {}, record_kind::tombstone}); },
+      [&](std::string_view, std::string_view) { erases_ranges = true; });
+  if (erases_ranges) sort_with_ranges(all, mine.sorted);
+  for (const change& each : mine.sorted) require_sizes(each.key, each.value);
+  remove_overwritten(mine.sorted);
+}
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::remove_overwritten(std::vector<change>& sorted) const {
+  const auto before = [this](const change& a, const change& b) {
+    return index_.compare(a.key, b.key) < 0;
+  };
+  const auto are_not_ascending = [&](const change& a, const change& b) { return !before(a, b); };
+  if (std::adjacent_find(sorted.begin(), sorted.end(), are_not_ascending) == sorted.end()) return;
+  for (std::size_t i = 0; i < sorted.size(); ++i) sorted[i].number = i;
+  std::sort(sorted.begin(), sorted.end(), [this](const change& a, const change& b) {
+    const int order = index_.compare(a.key, b.key);
+    return order != 0 ? order < 0 : a.number < b.number;
+  });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    if (i + 1 < sorted.size() && !before(sorted[i], sorted[i + 1])) continue;
+    sorted[kept++] = sorted[i];
+  }
+  sorted.resize(kept);
+}
+/// Replaces the erasures of ranges by those of the keys in them. Requires: the caller has closed
+/// the gate. The keys in the records outlive the operation.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::sort_with_ranges(const changes& all, std::vector<change>& to) {
+  to.clear();
+  typename index_type::leaf_content leaf;
+  const auto erase_range = [&](std::string_view from, std::string_view end) {
+    for (change& each : to) {
+      const bool is_inside =
+          index_.compare(each.key, from) >= 0 && index_.compare(each.key, end) < 0;
+      if (is_inside) each = {each.key, {}, record_kind::tombstone};
+    }
+    std::optional<std::string> next{std::in_place, from};
+    while (next && index_.compare(*next, end) < 0) {
+      index_.copy_leaf(std::string_view(*next), index_type::side::at_or_after, leaf);
+      for (unsigned i = 0; i < leaf.count; ++i) {
+        const std::uint64_t record = seen_at(leaf.words[i], latest_moment, moments_);
+        if (!is_put(record)) continue;
+        const std::string_view key = record_at(record).key();
+        if (index_.compare(key, from) < 0 || index_.compare(key, end) >= 0) continue;
+        to.push_back({key, {}, record_kind::tombstone});
+      }
+      next = leaf.high;
+    }
+  };
+  all.for_each(
+      [&](std::string_view key, std::string_view stored) {
+        to.push_back({key, value_in(stored), record_kind::put});
+      },
+      [&](std::string_view key) { to.push_back({key, {}, record_kind::tombstone}); }, erase_range);
+}
+
+/// Requires: the caller holds the locks of all keys, or has closed the gate.
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::commit_sorted(hand& mine, const read_set* read) {
+  if (read != nullptr && !read->hold_in(content(*this, latest_moment), order())) return false;
+  apply_sorted(mine);
+  return true;
+}
+
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::apply_sorted(hand& mine) {
+  mine.places.clear();
+  std::uint64_t version = 0;
+  std::size_t kept = 0;
+  std::size_t bytes = batch_head_bytes;
+  for (const change& each : mine.sorted) {
+    const place at = index_.find(each.key);
+    if (each.kind == record_kind::tombstone && !is_there(at.word)) continue;
+    version = std::max(version, version_after(at.word));
+    bytes += record_bytes(each.key.size(), each.value.size());
+    mine.places.push_back(at);
+    mine.sorted[kept++] = each;
+  }
+  mine.sorted.resize(kept);
+  if (kept == 0) return;
+  if (kept == 1) {
+    const change& only = mine.sorted[0];
+    const bool was_put = is_there(mine.places[0].word);
+    return install_one(only, mine.places[0], was_put, append_one(mine, only, version));
+  }
+  mine.records.reserve(kept);
+  install_batch(mine, append_batch(mine, version, bytes), bytes);
+}
+
+/// Makes a durable batch visible. If there is no memory, removes it and throws.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::install_batch(hand& mine, std::uint64_t head, std::size_t bytes) {
+  group* with = nullptr;
+  mine.nodes.clear();
+  try {
+    mine.nodes.reserve(mine.sorted.size());
+    with = objects_.template make<group>();
+    for (std::size_t i = 0; i < mine.sorted.size(); ++i) {
+      mine.nodes.push_back(objects_.template make<node>());
+    }
+  } catch (...) {
+    for (node* const each : mine.nodes) objects_.destroy(each);
+    if (with != nullptr) objects_.destroy(with);
+    cancel(head, bytes);
+    throw;
+  }
+  std::size_t linked = 0;
+  try {
+    for (; linked < mine.sorted.size(); ++linked) {
+      node& its = *mine.nodes[linked];
+      its.group = with;
+      its.record.store(mine.records[linked], relaxed);
+      static_cast<void>(
+          index_.update(mine.sorted[linked].key, mine.places[linked], [&](std::uint64_t there) {
+            its.next.store(there, relaxed);
+            return word_of(&its);
+          }));
+    }
+  } catch (...) {
+    unlink(mine, linked, head, bytes, *with);
+    throw;
+  }
+  // seq_cst: all versions are linked before a reader sets the moment (9 in versions.hpp).
+  with->state.store(group::ready, seq_cst);
+  std::uint64_t state = group::ready;
+  const std::uint64_t stamp = moments_.now() + 3;
+  if (with->state.compare_exchange(state, stamp, seq_cst)) state = stamp;
+  settle_batch(mine, state - 3);
+  retire(with);  // no node refers to it any more
+}
+
+/// Removes the first `linked` nodes, which no reader has seen, and the batch.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::unlink(hand& mine, std::size_t linked, std::uint64_t head,
+                                    std::size_t bytes, group& with) {
+  with.state.store(group::undone, seq_cst);
+  for (std::size_t i = 0; i < linked; ++i) {
+    node& its = *mine.nodes[i];
+    const std::uint64_t before = its.next.load(relaxed);
+    if (before == 0) {
+      index_.remove(mine.sorted[i].key, word_of(&its));
+    } else {
+      static_cast<void>(index_.update(mine.sorted[i].key, index_.find(mine.sorted[i].key),
+                                      [&](std::uint64_t) { return before; }));
+    }
+  }
+  cancel(head, bytes);
+  for (std::size_t i = 0; i < mine.nodes.size(); ++i) {
+    if (i < linked) {
+      retire(mine.nodes[i]);
+    } else {
+      objects_.destroy(mine.nodes[i]);
+    }
+  }
+  retire(&with);
+}
+
+/// Gives the versions of a batch their moment, so that they do not need the group.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::settle_batch(hand& mine, std::uint64_t moment) {
+  node_list<D> gone;
+  std::int64_t keys = 0;
+  for (std::size_t i = 0; i < mine.sorted.size(); ++i) {
+    node& its = *mine.nodes[i];
+    const std::uint64_t before = its.next.load(relaxed);
+    const bool was_put = is_there(before);
+    const bool is_new_put = mine.sorted[i].kind == record_kind::put;
+    if (is_new_put != was_put) keys += is_new_put ? 1 : -1;
+    if (before != 0) count_dead(newest_record<D>(before));
+    // release: a reader that sees the moment does not need the group (8 in versions.hpp).
+    its.moment.store(moment, std::memory_order_release);
+    const auto settle = [&](std::uint64_t there) {
+      if (moments_.is_watched()) {
+        prune(its, gone);
+        return there;
+      }
+      take_chain(there, gone);
+      return mine.records[i];
+    };
+    const std::string_view key = mine.sorted[i].key;
+    static_cast<void>(index_.update(key, index_.find(key), settle));
+  }
+  static_cast<void>(keys_.add(keys));
+  segments_.of_record(mine.records[0]).dead_bytes.fetch_add(batch_head_bytes, relaxed);
+  retire(gone);
+}
+
+}  // namespace outlast::store_detail::records

@@ -1,0 +1,119 @@
+// Goal: the verifier detects each omitted step of the record engine. Method: the real headers with
+// one step disabled (mutate_records.cmake), and with none. The seeds are fixed.
+#include <outlast/verify/explorer/explorer.hpp>
+#include <outlast/verify/machine/simulated.hpp>
+#include <tests/catalogue/store_in_pool.hpp>
+
+#include <gtest/gtest.h>
+#include <broken_records/record_engine.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace outlast::test {
+namespace {
+
+using D = domain::simulated;
+
+struct broken_shape : verify::detail::small_record_shape {};
+template <bool Keeps>
+struct broken_engine {
+  static constexpr bool keeps_snapshots = Keeps;
+  using type = store_detail::broken_records::record_engine<D, broken_shape>;
+  struct policy_type {
+    [[nodiscard]] static std::string name() { return "records"; }
+  };
+};
+template <bool Keeps>
+using store = verify::detail::store_in_pool<D, broken_engine<Keeps>>;
+
+constexpr verify::scope usual{.threads = 2, .operations = 2, .keys = 3, .prefill = 3};
+constexpr verify::scope one_key{.threads = 2, .operations = 3, .keys = 2, .prefill = 2};
+/// A batch of both keys, while they are read together.
+constexpr verify::scope one_call{.threads = 2, .operations = 1, .keys = 2, .prefill = 2};
+constexpr verify::scope new_keys{.threads = 2, .operations = 3, .keys = 6, .prefill = 1};
+
+/// `Keeps`: snapshots are open whenever the store is changed.
+template <bool Keeps>
+verify::report explore(int defect, const verify::scope& within, std::uint64_t executions,
+                       std::uint64_t only_seed) {
+  verify::detail::store_subject<store<Keeps>> tested("store",
+                                                     verify::structure_parts<store<Keeps>>());
+  verify::options options;
+  options.seconds = 60;
+  options.max_executions = executions;
+  options.minimise = defect == 0;
+  options.within = within;
+  options.eviction_cap = 2;
+  options.eviction_samples = 1;
+  if (only_seed != 0) {
+    options.seed = only_seed;
+    options.only_one_scenario = true;
+    options.executions_per_scenario = executions;
+    options.eviction_cap = 0;
+    options.eviction_samples = 0;
+    options.nested = 0;
+    options.killed_one_in = 1'000'000;
+  }
+  broken_records::defect = defect;
+  verify::report done = verify::explorer(tested, options).run();
+  broken_records::defect = 0;
+  return done;
+}
+
+TEST(unbroken_records, are_found_right) {
+  for (const verify::scope& within : {usual, one_key, new_keys}) {
+    for (const auto explored : {explore<true>, explore<false>}) {
+      const verify::report done = explored(0, within, 30, 0);
+      EXPECT_FALSE(done.found) << to_text(*done.found);
+    }
+  }
+}
+
+struct mutant {
+  int defect;
+  const char* omits;
+  verify::scope within = usual;
+  bool keeps_snapshots = true;
+  /// Explores the scenario of this seed only, without crashes.
+  std::uint64_t only_seed = 0;
+};
+
+class record_mutant : public ::testing::TestWithParam<mutant> {};
+
+TEST_P(record_mutant, is_found) {
+  const mutant& tested = GetParam();
+  const auto explored = tested.keeps_snapshots ? explore<true> : explore<false>;
+  const verify::report done = explored(tested.defect, tested.within, 20'000, tested.only_seed);
+  EXPECT_TRUE(done.found) << tested.omits << ": " << to_text(done);
+}
+
+std::string number_of(const ::testing::TestParamInfo<mutant>& of) {
+  return "number_" + std::to_string(of.param.defect);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    all, record_mutant,
+    ::testing::Values(mutant{140, "the fence of a record"},
+                      mutant{141, "the lock of a key", one_key},
+                      mutant{142, "the choice of a version under the lock", one_key},
+                      mutant{143, "the look for snapshots under the leaf's lock", one_key, false},
+                      mutant{144, "the look at the moment under the leaf's lock", one_key},
+                      mutant{145, "the look at the oldest snapshot", one_key},
+                      mutant{146, "the state of a batch that is being linked", one_key},
+                      mutant{147, "the comparison of a batch's moment", one_key},
+                      mutant{148, "the state of a batch without a moment", one_key},
+                      mutant{149, "the declaration of a snapshot", one_call, false, 46},
+                      mutant{150, "the oldest moment of a new snapshot", one_key, false},
+                      mutant{151, "the write-back of a segment's header"},
+                      mutant{152, "the write-back of what a kill left"},
+                      mutant{153, "the locks of a batch's keys", one_key},
+                      mutant{154, "the comparison of a batch's entries"},
+                      mutant{155, "the comparison of a leaf's version by writers", new_keys},
+                      mutant{156, "the comparison of a leaf's version by readers", new_keys}),
+    number_of);
+
+}  // namespace
+}  // namespace outlast::test

@@ -1,0 +1,80 @@
+# Copies of the headers of the record engine in which single sentences of its protocol can be switched off: see
+# mutate.cmake. The copies have the namespace store_detail::broken_records and the format of the original.
+
+function(outlast_mutate_records to)
+  set(LAYER records)
+  set(from ${PROJECT_SOURCE_DIR}/src/db/records)
+  file(CONFIGURE OUTPUT ${to}/broken_records/defect.hpp CONTENT
+       "#pragma once\nnamespace outlast::broken_records {\ninline int defect = 0;\n}\n")
+  foreach(HEADER IN ITEMS index_pages.hpp ordered_index.hpp index_build.hpp versions.hpp key_locks.hpp
+          object_memory.hpp segments.hpp record_store.hpp record_reads.hpp record_recovery.hpp record_writes.hpp
+          record_engine.hpp)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${from}/${HEADER})
+    file(READ ${from}/${HEADER} TEXT)
+    string(REPLACE "<src/db/records/" "<broken_records/" TEXT "${TEXT}")
+    string(REPLACE "<broken_records/format.hpp>" "<src/db/records/format.hpp>" TEXT "${TEXT}")
+    string(REPLACE "namespace outlast::store_detail::records {"
+                   "namespace outlast::store_detail::broken_records {\nusing namespace records;" TEXT "${TEXT}")
+    string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_records/defect.hpp>\n#include <src/db/records/format.hpp>\n"
+                   TEXT "${TEXT}")
+    if(HEADER STREQUAL "record_writes.hpp")
+      # 140: a record is not durable when its slot is stored (P1, P2)
+      outlast_mutate(140 "  // (P1, P2) the record is durable before a reader can see it.\n  domain::fence<D>();"
+                         "  if (@D@) domain::fence<D>();")
+      # 141: a write does not lock its key (V1, V4)
+      outlast_mutate(141 "  const std::lock_guard lock(locks_[locks_.number_of(what.key)]);\n  const place at"
+                         "  std::unique_lock lock(locks_[locks_.number_of(what.key)], std::defer_lock);\n  const std::uint64_t early_version = version_after(index_.find(what.key).word);\n  if (@D@) lock.lock();\n  const place at")
+      # 142: the version is chosen before the key is locked (V4)
+      outlast_mutate(142 "  const std::uint64_t version = version_after(at.word);\n  install_one"
+                         "  const std::uint64_t version = @D@ ? version_after(at.word) : early_version;\n  install_one")
+      # 143: whether snapshots exist is read before the leaf is locked (V2)
+      outlast_mutate(143 "  const auto replace = [&](std::uint64_t there) {\n    before = there;"
+                         "  const bool early_watched = moments_.is_watched();\n  const std::uint64_t early_now = moments_.now();\n  const auto replace = [&](std::uint64_t there) {\n    before = there;")
+      outlast_mutate(143 "    if (!moments_.is_watched()) {\n      take_chain(there, gone);\n      return record;"
+                         "    if (@D@ ? !moments_.is_watched() : !early_watched) {\n      take_chain(there, gone);\n      return record;")
+      # 144: the moment is read before the leaf is locked (V2)
+      outlast_mutate(144 "    spare->moment.store(moments_.now(), relaxed);"
+                         "    spare->moment.store(@D@ ? moments_.now() : early_now, relaxed);")
+      # 145: versions that a snapshot sees are cut off (V5)
+      outlast_mutate(145 "    if (its != 0 && its <= oldest) {" "    if (its != 0 && (its <= oldest || !@D@)) {")
+      # 146: readers see a batch while it is linked
+      outlast_mutate(146 "  std::size_t linked = 0;\n"
+                         "  std::size_t linked = 0;\n  if (!@D@) with->state.store(group::ready, seq_cst);\n")
+      # 147: the moment of a batch is set again after a reader has set it
+      outlast_mutate(147 "  if (with->state.compare_exchange(state, stamp, seq_cst)) state = stamp;\n  settle_batch"
+                         "  if (with->state.compare_exchange(state, stamp, seq_cst) || !@D@) state = stamp;\n  settle_batch")
+      # 148: a batch is not ready before its moment is set
+      outlast_mutate(148 "  with->state.store(group::ready, seq_cst);\n  std::uint64_t state"
+                         "  const std::uint64_t early = moments_.now() + 3;\n  D::schedule_point();\n  with->state.store(@D@ ? group::ready : early, seq_cst);\n  std::uint64_t state")
+      # 153: a single write of a batch's key does not wait for the batch
+      outlast_mutate(153 "  for (const change& each : mine.sorted) mine.locks.push_back(locks_.number_of(each.key));"
+                         "  for (const change& each : mine.sorted) {\n    if (@D@) mine.locks.push_back(locks_.number_of(each.key));\n  }")
+    elseif(HEADER STREQUAL "versions.hpp")
+      # 149: a snapshot draws its moment before it declares itself (V3)
+      outlast_mutate(149 "    watchers_.fetch_add(1, seq_cst);\n" "    if (@D@) watchers_.fetch_add(1, seq_cst);\n")
+      outlast_mutate(149 "    node.value() = moment;"
+                         "    D::schedule_point();\n    if (!@D@) watchers_.fetch_add(1, seq_cst);\n    node.value() = moment;")
+      # 150: a snapshot does not keep what it will see (V3)
+      outlast_mutate(150 "    if (all_.empty()) oldest_.store(" "    if (@D@ && all_.empty()) oldest_.store(")
+    elseif(HEADER STREQUAL "segments.hpp")
+      # 151: a segment is not found after a crash (P3)
+      outlast_mutate(151 "    domain::persist<D>(&header, sizeof header);" "    if (@D@) domain::persist<D>(&header, sizeof header);")
+    elseif(HEADER STREQUAL "record_recovery.hpp")
+      # 152: what a killed process had written is not durable when its segment is sealed (P8)
+      outlast_mutate(152 "  domain::flush<D>(block + last, at - last);"
+                         "  if (@D@) domain::flush<D>(block + last, at - last);")
+      # 154: a part of a batch counts
+      outlast_mutate(154 "    if (!is_entry) {\n" "    if (!is_entry) {\n      if (!@D@) return at;\n")
+    elseif(HEADER STREQUAL "ordered_index.hpp")
+      # 155: a slot is stored although its leaf has changed (V1)
+      outlast_mutate(155 "      if (try_lock(*at.in, at.version)) {\n        if (has_room_for(at))"
+                         "      if (try_lock(*at.in, @D@ ? at.version : at.in->version.load(relaxed) & ~std::uint64_t{1})) {\n        if (has_room_for(at))")
+      # 156: a reader does not compare the version of a leaf
+      outlast_mutate(156 "    for (; found.at < count && in.heads[found.at].load(relaxed) == head; ++found.at) {\n      const std::uint64_t word = in.slots[found.at].load(acquire);\n      if (!still(in, found.version)) return false;"
+                         "    for (; found.at < count && in.heads[found.at].load(relaxed) == head; ++found.at) {\n      const std::uint64_t word = in.slots[found.at].load(acquire);\n      if (@D@ && !still(in, found.version)) return false;")
+      outlast_mutate(156 "      if (order == 0) found.word = word;\n      break;\n    }\n    return still(in, found.version);"
+                         "      if (order == 0) found.word = word;\n      break;\n    }\n    return !@D@ || still(in, found.version);")
+    endif()
+    file(CONFIGURE OUTPUT ${to}/broken_records/${HEADER} CONTENT "${TEXT}" @ONLY)
+  endforeach()
+endfunction()

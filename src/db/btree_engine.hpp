@@ -46,9 +46,6 @@ struct read_image;
 
 using tree = containers::bplus_tree<std::string, std::string, key_order>;
 
-/// Returns the bytes that a file occupies in its file system, or 0 if the file does not exist.
-[[nodiscard]] std::size_t bytes_of_file(const std::string& path);
-
 /// Returns the bytes of a pool that can hold the store.
 [[nodiscard]] inline std::size_t pool_bytes_for(const store_options& wanted) {
   constexpr std::size_t overhead = std::size_t{128} << 20;

@@ -3,6 +3,7 @@
 #include <outlast/db/detail/engine.hpp>
 #include <outlast/pool/file/test_hooks.hpp>
 #include <src/db/btree_engine.hpp>
+#include <src/db/store_files.hpp>
 
 #include <algorithm>
 #include <cerrno>

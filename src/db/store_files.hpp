@@ -1,6 +1,7 @@
 // Operations on the files of stores, among them the replacement of a store by a new one.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace outlast::store_detail {
@@ -11,6 +12,8 @@ namespace outlast::store_detail {
 /// Returns the permissions of a file, 0 if it does not exist, or 0600 if the system cannot
 /// determine them.
 [[nodiscard]] unsigned mode_of_file(const std::string& path);
+/// Returns the bytes that a file occupies in its file system, or 0 if the file does not exist.
+[[nodiscard]] std::size_t bytes_of_file(const std::string& path);
 /// Removes the file of a store and its log, if they exist. Throws error{io_failure}.
 void remove_store_files(const std::string& file);
 /// Makes the names in a directory durable. Throws error{io_failure}.

@@ -147,7 +147,7 @@ class ordered_index {
     return order_(a, b) ? -1 : order_(b, a) ? 1 : 0;
   }
 
-  // ---- All slots at once, in a recovery ----
+  // ---- The construction of an index from sorted keys ----
 
   struct built_page {
     page* what;

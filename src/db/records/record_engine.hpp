@@ -6,6 +6,7 @@
 #include <outlast/pool/pool.hpp>
 #include <outlast/root/attached.hpp>
 #include <src/db/records/record_store.hpp>
+#include <src/db/store_files.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -71,7 +72,7 @@ class record_engine final : public engine {
     const std::size_t limit = std::max(pool_->capacity_bytes(), use.bytes);
     return {use.in_use - std::min(use.in_use, use.dead), use.dead, limit - use.bytes};
   }
-  std::size_t file_bytes() const override { return pool_->size_bytes(); }
+  std::size_t file_bytes() const override { return bytes_of_file(pool_->path()); }
   std::size_t log_bytes() const override { return 0; }
   std::size_t volatile_bytes() override { return (*all_)->index_bytes(); }
   std::size_t ring_bytes() const override { return 0; }

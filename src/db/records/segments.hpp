@@ -65,6 +65,7 @@ class segment_space {
     auto made = std::make_unique<segment_type>();
     std::size_t bytes = 0;
     std::byte* const begin = allocate(needed_for(room), bytes);
+    segment_type* opened = nullptr;
     try {
       made->begin = begin;
       made->offset = arena_.pages().offset_of(begin);
@@ -73,12 +74,13 @@ class segment_space {
       made->salt = seeded_hash(&made->ordinal, sizeof made->ordinal, secret_);
       made->end.store(sizeof(segment_header), relaxed);
       provide(*made);
+      opened = &enter(std::move(made));
     } catch (...) {
-      arena_.deallocate(begin);
+      arena_.deallocate(begin);  // there was no memory, and nothing was written
       throw;
     }
-    write_header(*made);
-    return enter(std::move(made));
+    write_header(*opened);
+    return *opened;
   }
   /// Enters a segment that a recovery has found. Throws std::bad_alloc, out_of_space.
   segment_type& adopt(std::byte* begin, std::uint64_t end) {

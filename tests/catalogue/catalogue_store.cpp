@@ -6,6 +6,18 @@
 
 namespace outlast::verify::detail {
 
+/// Adds a store of records; the arguments are those of small_record_engine.
+template <bool Keeps, bool Cleans>
+static void add_records(const char* name, list& to) {
+  using engine = small_record_engine<domain::simulated, Keeps, Cleans>;
+  using store = store_in_pool<domain::simulated, engine>;
+  to.push_back(
+      {name,
+       store::policy_type::name(),
+       [name] { return std::make_unique<store_subject<store>>(name, structure_parts<store>()); },
+       {.threads = 2, .operations = 2, .keys = 3, .prefill = 3}});
+}
+
 void add_store(list& to) {
   using store = store_in_pool<domain::simulated>;
   to.push_back(
@@ -13,22 +25,10 @@ void add_store(list& to) {
        store::policy_type::name(),
        [] { return std::make_unique<store_subject<store>>("store", structure_parts<store>()); },
        {.threads = 2, .operations = 2, .keys = 3, .prefill = 3}});
-  using unwatched = store_in_pool<domain::simulated, small_record_engine<domain::simulated, false>>;
-  to.push_back({"store_of_records_unwatched",
-                unwatched::policy_type::name(),
-                [] {
-                  return std::make_unique<store_subject<unwatched>>("store_of_records_unwatched",
-                                                                    structure_parts<unwatched>());
-                },
-                {.threads = 2, .operations = 2, .keys = 3, .prefill = 3}});
-  using records = store_in_pool<domain::simulated, small_record_engine<domain::simulated>>;
-  to.push_back({"store_of_records",
-                records::policy_type::name(),
-                [] {
-                  return std::make_unique<store_subject<records>>("store_of_records",
-                                                                  structure_parts<records>());
-                },
-                {.threads = 2, .operations = 2, .keys = 3, .prefill = 3}});
+  add_records<true, false>("store_of_records", to);
+  add_records<false, false>("store_of_records_unwatched", to);
+  add_records<true, true>("store_of_records_cleaned", to);
+  add_records<false, true>("store_of_records_cleaned_unwatched", to);
 }
 
 }  // namespace outlast::verify::detail

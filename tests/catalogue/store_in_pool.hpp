@@ -61,6 +61,7 @@ using small_store_tree =
 template <domain::persistence_domain D>
 struct small_tree_engine {
   static constexpr bool keeps_snapshots = true;
+  static constexpr bool cleans = false;
   using type = store_detail::btree_engine<D, small_store_tree>;
   using policy_type =
       typename containers::managed_tree<tx::redo_opt<D>, small_store_tree>::policy_type;
@@ -77,10 +78,12 @@ struct small_record_shape : store_detail::records::usual_shape {
   static constexpr bool large_pages = false;
 };
 /// The engine of records, with its name in lists. `Keeps`: snapshots are open whenever it is
-/// changed; otherwise only while two keys are read together.
-template <domain::persistence_domain D, bool Keeps = true>
+/// changed; otherwise only while two keys are read together. `Cleans`: before each change the space
+/// of all records that do not count is returned.
+template <domain::persistence_domain D, bool Keeps = true, bool Cleans = false>
 struct small_record_engine {
   static constexpr bool keeps_snapshots = Keeps;
+  static constexpr bool cleans = Cleans;
   using type = store_detail::records::record_engine<D, small_record_shape>;
   struct policy_type {
     [[nodiscard]] static std::string name() { return "records"; }
@@ -181,6 +184,7 @@ class store_in_pool {
   }
 
   void renew() {
+    if constexpr (Engine::cleans) store_.compact();
     if (!Engine::keeps_snapshots) return;
     for (const kept& each : take_one()) compare(each);
     kept made{store_.take_snapshot(), {}};

@@ -31,6 +31,9 @@ enum class record_kind : std::uint32_t {
   space = 3,      ///< bytes without content
 };
 
+/// The age of a record whose key may have records in segments of any ordinal.
+inline constexpr std::uint32_t unknown_age = (std::uint32_t{1} << 31) - 1;
+
 /// The first bytes of a record. The key and the value follow. A batch has a stamp_word instead.
 /// Two segments with the same contents have different salts, so that a record of an earlier use of
 /// a segment never matches its check.
@@ -38,13 +41,20 @@ struct record_header {
   std::uint32_t check;        ///< low half of the seeded hash of the rest, seeded by seed_of()
   std::uint32_t length_kind;  ///< bytes of the key * 4 + kind; of space: its words * 4 + kind
   std::uint32_t value_bytes;  ///< of a batch: hash_of_checks() of its entries
-  std::uint32_t entries;      ///< of a batch: number of entries; of such an entry: 1; otherwise 0
+  /// Of a batch: the number of its entries. Otherwise: its age * 2, plus 1 for an entry of a batch
+  /// and for a copy that only snapshots see.
+  std::uint32_t age_or_entries;
   std::uint64_t version;      ///< ascends for each key; its upper 48 bits are a moment
 
   [[nodiscard]] record_kind kind() const noexcept {
     return static_cast<record_kind>(length_kind & 3);
   }
   [[nodiscard]] std::size_t key_bytes() const noexcept { return length_kind >> 2; }
+  /// Returns whether the record counts only as a part of a batch. Requires: it is no batch.
+  [[nodiscard]] bool is_entry() const noexcept { return (age_or_entries & 1) != 0; }
+  /// Returns the difference of the ordinals of its segment and of the oldest segment that may have
+  /// a record of its key. Requires: it is no batch.
+  [[nodiscard]] std::uint32_t age() const noexcept { return age_or_entries >> 1; }
   [[nodiscard]] const char* text() const noexcept {
     return reinterpret_cast<const char*>(this + 1);
   }
@@ -55,8 +65,26 @@ struct record_header {
 };
 static_assert(sizeof(record_header) == 24 && alignof(record_header) == 8);
 static_assert(offsetof(record_header, length_kind) == 4 &&
-              offsetof(record_header, value_bytes) == 8 && offsetof(record_header, entries) == 12 &&
+              offsetof(record_header, value_bytes) == 8 &&
+              offsetof(record_header, age_or_entries) == 12 &&
               offsetof(record_header, version) == 16);
+
+/// Returns record_header::age_or_entries of a record in the segment `ordinal`, whose key may have
+/// records in segments from `oldest` on.
+[[nodiscard]] constexpr std::uint32_t age_word(std::uint64_t ordinal, std::uint64_t oldest,
+                                               bool is_entry) noexcept {
+  const std::uint64_t age = ordinal > oldest ? ordinal - oldest : 0;
+  const std::uint32_t stored = age < unknown_age ? static_cast<std::uint32_t>(age) : unknown_age;
+  return stored << 1 | (is_entry ? 1 : 0);
+}
+/// Returns the ordinal of the oldest segment that may have a record of the key of a record in the
+/// segment `ordinal`.
+[[nodiscard]] constexpr std::uint64_t oldest_ordinal(std::uint64_t ordinal,
+                                                     std::uint32_t age) noexcept {
+  return age == unknown_age || age > ordinal ? 0 : ordinal - age;
+}
+/// The value of a tombstone: all older records of its key are in segments with smaller ordinals.
+using tombstone_bound = std::uint64_t;
 
 /// Follows the header of a batch: the moment at which it became visible, for crashes of a disk.
 /// Zero in memory. No check covers it.
@@ -140,41 +168,38 @@ inline constexpr std::size_t checked_header_bytes =
 enum class segment_state : std::uint64_t {
   open = 0,    ///< a thread appends records; their number is unknown
   sealed = 1,  ///< contains records up to its end
-  free = 2,    ///< contains no records that count
 };
 
 /// The first line of a segment. `check` is stored last and covers the words before it, so that an
-/// intact header is complete. Afterwards only `stale` and `state` change, each by one store.
+/// intact header is complete. Zero in `check` ends the segment. Besides, only `state` changes, once
+/// and by one store.
 struct segment_header {
   static constexpr std::uint64_t right_magic = 0x31474553534c544f;  // "OTLSSEG1"
 
   std::uint64_t magic;
-  std::uint64_t ordinal;             ///< ascends with each use of a segment of the store
+  std::uint64_t ordinal;             ///< ascends with each segment that is made
   std::uint64_t salt;                ///< differs in each use of a segment
   std::uint64_t bytes;               ///< size of the segment with this header
-  std::atomic<std::uint64_t> check;  ///< XXH3 of the words before
-  std::atomic<std::uint64_t> stale;  ///< smallest ordinal that may have records older than a
-                                     ///< tombstone in this segment
-  std::atomic<std::uint64_t> state;  ///< word_of_state()
+  std::atomic<std::uint64_t> check;  ///< XXH3 of the words before, seeded with the store's secret
   std::uint64_t reserved;            ///< zero
+  std::atomic<std::uint64_t> state;  ///< word_of_state()
+  std::uint64_t reserved_too;        ///< zero
 
-  [[nodiscard]] bool is_intact() const noexcept {
-    return magic == right_magic && check.load(std::memory_order_relaxed) == right_check();
+  [[nodiscard]] bool is_intact(std::uint64_t secret) const noexcept {
+    return magic == right_magic && check.load(std::memory_order_relaxed) == right_check(secret);
   }
-  [[nodiscard]] std::uint64_t right_check() const noexcept {
-    return seeded_hash(this, offsetof(segment_header, check), 0);
+  /// Never returns 0.
+  [[nodiscard]] std::uint64_t right_check(std::uint64_t secret) const noexcept {
+    return seeded_hash(this, offsetof(segment_header, check), secret) | 1;
   }
 };
 static_assert(sizeof(segment_header) == base::cache_line_size);
-static_assert(offsetof(segment_header, check) == 32 && offsetof(segment_header, stale) == 40 &&
-              offsetof(segment_header, state) == 48);
+static_assert(offsetof(segment_header, check) == 32 && offsetof(segment_header, state) == 48);
 
-/// Returns the word for a state. `end`: bytes of the segment in use, a multiple of 8; 0 if it is
-/// not sealed. The upper 16 bits are a hash.
-[[nodiscard]] inline std::uint64_t word_of_state(segment_state state, std::uint64_t end,
-                                                 std::uint64_t salt) noexcept {
-  if (state == segment_state::open) return 0;
-  const std::uint64_t low = end << 2 | static_cast<std::uint64_t>(state);
+/// Returns the word for the state of a sealed segment; that of an open one is 0. `end`: bytes of
+/// the segment in use, a multiple of 8. The upper 16 bits are a hash.
+[[nodiscard]] inline std::uint64_t sealed_state(std::uint64_t end, std::uint64_t salt) noexcept {
+  const std::uint64_t low = end << 2 | static_cast<std::uint64_t>(segment_state::sealed);
   return seeded_hash(&low, sizeof low, salt) << 48 | low;
 }
 struct parsed_state {
@@ -186,11 +211,9 @@ struct parsed_state {
                                                              std::uint64_t salt) noexcept {
   constexpr std::uint64_t low_bits = (std::uint64_t{1} << 48) - 1;
   if (word == 0) return parsed_state{segment_state::open, 0};
-  const auto state = static_cast<segment_state>(word & 3);
   const std::uint64_t end = (word & low_bits) >> 2;
-  if (state != segment_state::sealed && state != segment_state::free) return std::nullopt;
-  if (word_of_state(state, end, salt) != word) return std::nullopt;
-  return parsed_state{state, end};
+  if (sealed_state(end, salt) != word) return std::nullopt;
+  return parsed_state{segment_state::sealed, end};
 }
 
 /// The root object of a store of records. The name of its order of keys follows. Only `life`
@@ -201,19 +224,20 @@ struct store_header {
   std::atomic<std::uint64_t> life;  ///< number of openings
   std::uint32_t version;
   std::uint32_t name_bytes;
-  std::uint64_t check;        ///< XXH3 of version, name_bytes and the name
-  std::uint64_t reserved[5];  ///< zero
+  std::uint64_t check;   ///< XXH3 of version, name_bytes, origin and the name
+  std::uint64_t origin;  ///< a random number, which distinguishes stores
+  std::uint64_t reserved[4];  ///< zero
 
   [[nodiscard]] const char* text() const noexcept {
     return reinterpret_cast<const char*>(this + 1);
   }
   [[nodiscard]] std::uint64_t right_check() const noexcept {
-    return seeded_hash(text(), name_bytes, std::uint64_t{version} << 32 | name_bytes);
+    return seeded_hash(text(), name_bytes, (std::uint64_t{version} << 32 | name_bytes) ^ origin);
   }
 };
 static_assert(sizeof(store_header) == base::cache_line_size);
 static_assert(offsetof(store_header, version) == 8 && offsetof(store_header, name_bytes) == 12 &&
-              offsetof(store_header, check) == 16);
+              offsetof(store_header, check) == 16 && offsetof(store_header, origin) == 24);
 
 /// Returns the first version of a moment. Moments are smaller than 2^48.
 [[nodiscard]] constexpr std::uint64_t first_version(std::uint64_t moment) noexcept {

@@ -17,7 +17,9 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <set>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -32,12 +34,22 @@ struct usual_shape {
   static constexpr std::size_t max_segment_bytes = std::size_t{4} << 20;
   /// Longer records are written without a copy in ordinary memory, in bytes.
   static constexpr std::size_t max_copied_record = std::size_t{64} << 10;
+  // The cleaner:
+  static constexpr unsigned fullest_percent = 70;  ///< works while less of the space counts
+  static constexpr unsigned help_percent = 60;     ///< writers help while less of it counts
+  static constexpr std::size_t help_after_bytes = std::size_t{16} << 10;
+  static constexpr unsigned least_gain_percent = 5;  ///< of a victim, if there is no space
+  static constexpr std::int64_t few_tombstones = 1000;
+  static constexpr std::size_t few_nodes = 1000;
   static constexpr bool large_pages = true;
 };
 
 /// An immutable string: a separator of two pages.
 struct separator {
   std::uint32_t bytes;
+  // In a list of removed separators:
+  separator* before = nullptr;
+  separator* after = nullptr;
 
   [[nodiscard]] std::string_view view() const noexcept {
     return {reinterpret_cast<const char*>(this + 1), bytes};
@@ -45,13 +57,47 @@ struct separator {
   /// Throws std::bad_alloc.
   [[nodiscard]] static const separator* make(std::string_view text) {
     void* const memory = ::operator new(sizeof(separator) + text.size());
-    auto* const made = new (memory) separator{static_cast<std::uint32_t>(text.size())};
+    auto* const made = new (memory) separator{.bytes = static_cast<std::uint32_t>(text.size())};
     std::memcpy(made + 1, text.data(), text.size());
     return made;
   }
   static void destroy(const separator* text) noexcept {
     ::operator delete(const_cast<separator*>(text));
   }
+};
+
+/// Separators that were removed and that operations may still read. Frees them at its end.
+/// Thread-safety: all members may be called concurrently, except the destructor.
+template <domain::persistence_domain D>
+class removed_separators {
+ public:
+  removed_separators() = default;
+  removed_separators(const removed_separators&) = delete;
+  removed_separators& operator=(const removed_separators&) = delete;
+  ~removed_separators() {
+    while (first_ != nullptr) separator::destroy(std::exchange(first_, first_->after));
+  }
+
+  void add(const separator* removed) noexcept {
+    auto* const one = const_cast<separator*>(removed);
+    const std::lock_guard lock(lock_);
+    one->after = first_;
+    if (first_ != nullptr) first_->before = one;
+    first_ = one;
+  }
+  /// Frees one of them.
+  void destroy(separator* one) noexcept {
+    {
+      const std::lock_guard lock(lock_);
+      if (one->after != nullptr) one->after->before = one->before;
+      (one->before != nullptr ? one->before->after : first_) = one->after;
+    }
+    separator::destroy(one);
+  }
+
+ private:
+  domain::spin_lock<D> lock_;
+  separator* first_ = nullptr;
 };
 
 /// The common part of pages: what all keys have in common, and up to eight bytes of each key after
@@ -153,32 +199,39 @@ template <class Head>
   return i;
 }
 
-/// Memory for pages, in chunks with large pages.
-/// Thread-safety: take(), give() and bytes() may be called concurrently.
+/// Memory for pages, in chunks with large pages. Without `LargePages`, the memory of each page is
+/// allocated and freed on its own, so that tools find wrong accesses. Pages that were not destroyed
+/// end with the object.
+/// Thread-safety: all members may be called concurrently, except the destructor.
 template <domain::persistence_domain D, bool LargePages>
 class page_memory {
  public:
   page_memory() = default;
   page_memory(const page_memory&) = delete;
   page_memory& operator=(const page_memory&) = delete;
+  ~page_memory() {
+    for (void* const page : single_) ::operator delete(page, std::align_val_t(alignment));
+  }
 
   /// Returns memory for a `Page`. Throws std::bad_alloc, out_of_space.
   template <class Page>
   [[nodiscard]] Page* make() {
+    static_assert(alignof(Page) <= alignment && std::is_trivially_destructible_v<Page>);
+    void* const memory =
+        LargePages ? take(sizeof(Page), free_[Page::number]) : take_single(sizeof(Page));
     bytes_.fetch_add(sizeof(Page), std::memory_order_relaxed);
-    if constexpr (!LargePages) return new Page;
-    return new (take(sizeof(Page), free_[Page::number])) Page;
+    return new (memory) Page;
   }
   template <class Page>
   void destroy(Page* page) noexcept {
     bytes_.fetch_sub(sizeof(Page), std::memory_order_relaxed);
-    if constexpr (!LargePages) {
-      delete page;
-    } else {
+    const std::lock_guard lock(lock_);
+    if constexpr (LargePages) {
       free_list& to = free_[Page::number];
-      page->~Page();
-      const std::lock_guard lock(lock_);
       to.first = new (static_cast<void*>(page)) free_memory{to.first};
+    } else {
+      single_.erase(page);
+      ::operator delete(page, std::align_val_t(alignment));
     }
   }
   [[nodiscard]] std::size_t bytes() const noexcept {
@@ -187,6 +240,7 @@ class page_memory {
 
  private:
   static constexpr std::size_t chunk_bytes = std::size_t{2} << 20;
+  static constexpr std::size_t alignment = base::cache_line_size;
   struct free_memory {
     free_memory* next;
   };
@@ -206,12 +260,24 @@ class page_memory {
     left_ -= bytes;
     return std::exchange(at_, at_ + bytes);
   }
+  void* take_single(std::size_t bytes) {
+    void* const memory = ::operator new(bytes, std::align_val_t(alignment));
+    try {
+      const std::lock_guard lock(lock_);
+      single_.insert(memory);
+    } catch (...) {
+      ::operator delete(memory, std::align_val_t(alignment));
+      throw;
+    }
+    return memory;
+  }
 
   domain::spin_lock<D> lock_;
   std::vector<base::anonymous_memory> chunks_;
   std::byte* at_ = nullptr;
   std::size_t left_ = 0;
   std::array<free_list, 2> free_;
+  std::set<void*> single_;  ///< without `LargePages`
   std::atomic<std::size_t> bytes_{0};
 };
 

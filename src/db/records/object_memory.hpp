@@ -39,6 +39,12 @@ class object_memory {
     store<T>& from = std::get<store<T>>(stores_);
     const std::lock_guard lock(from.lock);
     from.first = new (static_cast<void*>(object)) free_memory{from.first};
+    from.count.store(from.count.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  }
+  /// Returns the number of objects of a type.
+  template <class T>
+  [[nodiscard]] std::size_t count() const noexcept {
+    return std::get<store<T>>(stores_).count.load(std::memory_order_relaxed);
   }
   [[nodiscard]] std::size_t bytes() const noexcept {
     return bytes_.load(std::memory_order_relaxed);
@@ -57,6 +63,7 @@ class object_memory {
 
     domain::spin_lock<D> lock;
     free_memory* first = nullptr;
+    std::atomic<std::size_t> count{0};
     std::vector<std::unique_ptr<cell[]>> chunks;
   };
 
@@ -65,6 +72,7 @@ class object_memory {
     store<T>& from = std::get<store<T>>(stores_);
     const std::lock_guard lock(from.lock);
     if (from.first == nullptr) add_chunk(from);
+    from.count.store(from.count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return std::exchange(from.first, from.first->next);
   }
   template <class T>

@@ -95,16 +95,32 @@ class ordered_index {
       at = find(key);
     }
   }
-  /// Removes the slot of a key if it has `word`. Other slots stay.
-  void remove(std::string_view key, std::uint64_t word) {
+  /// Removes the slot of a key if it has `word`. Returns whether its leaf has few slots now, so that
+  /// join_towards() may be useful.
+  bool remove(std::string_view key, std::uint64_t word) {
     for (;;) {
       const place at = find(key);
-      if (at.word != word || word == 0) return;
+      if (at.word != word || word == 0) return false;
       if (!try_lock(*at.in, at.version)) continue;
       remove_slot(*at.in, at.at);
+      const bool is_small = at.in->count.load(relaxed) <= leaf::capacity / 4;
       unlock(*at.in);
-      return;
+      return is_small;
     }
+  }
+  /// Joins pages with few entries on the way to a key with their neighbours. Calls `retire(gone)`
+  /// for each page, and each separator, that no operation finds any more.
+  template <class Retire>
+  void join_towards(std::string_view key, Retire&& retire) {
+    while (!try_to_join(key, retire)) {
+    }
+  }
+  /// Returns the memory of an object that was passed to `retire`. Requires: no thread uses it.
+  void destroy_retired(leaf_page<D, Shape>* gone) noexcept { memory_.destroy(gone); }
+  void destroy_retired(inner_page<D, Shape>* gone) noexcept { memory_.destroy(gone); }
+  void destroy_retired(separator* gone) noexcept {
+    separator_bytes_.fetch_sub(sizeof(separator) + gone->bytes, relaxed);
+    removed_.destroy(gone);
   }
 
   /// The content of a leaf.
@@ -571,6 +587,21 @@ class ordered_index {
     return made;
   }
 
+  // ---- joins: index_joins.hpp ----
+
+  template <class Retire>
+  bool try_to_join(std::string_view key, Retire& retire);
+  template <class Page, class Retire>
+  bool join_children(inner& parent, std::uint64_t of_parent, unsigned which, Page& small,
+                     std::uint64_t version, bool& joined, Retire& retire);
+  [[nodiscard]] static bool can_join(const leaf& left, const leaf& right);
+  [[nodiscard]] static bool can_join(const inner& left, const inner& right);
+  void append(leaf& to, leaf& from, const separator* between);
+  void append(inner& to, inner& from, const separator* between);
+  template <class Page>
+  void choose_prefix(Page& of, unsigned count);
+  static void remove_child(inner& from, unsigned key);
+
   void join_parts(std::vector<std::vector<built_page>>& parts, std::vector<built_page>& level);
   [[nodiscard]] inner* make_parent(const built_page* children, std::size_t count);
   void destroy(page* at) noexcept {
@@ -593,9 +624,11 @@ class ordered_index {
   KeyOf key_of_;
   page_memory<D, Shape::large_pages> memory_;
   std::atomic<std::size_t> separator_bytes_{0};
+  removed_separators<D> removed_;
   domain::volatile_word<D, page*> root_;
 };
 
 }  // namespace outlast::store_detail::records
 
 #include <src/db/records/index_build.hpp>
+#include <src/db/records/index_joins.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/base/error.hpp>
+#include <outlast/base/periodic_thread.hpp>
 #include <outlast/db/detail/engine.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/root/attached.hpp>
@@ -9,13 +10,18 @@
 #include <src/db/store_files.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace outlast::store_detail::records {
@@ -34,7 +40,10 @@ class record_engine final : public engine {
       : pool_(std::move(pool)),
         opened_with_(wanted),
         all_(std::in_place, *pool_, root_name, store::type(),
-             named_order{wanted.order, wanted.order_name}, wanted.salvage) {}
+             named_order{wanted.order, wanted.order_name}, wanted.salvage) {
+    if constexpr (domain::has_real_threads<D>) start_cleaner();
+  }
+  ~record_engine() override { stop_cleaner(); }
 
   void put(std::string_view key, std::string_view value, bool /*sync*/) override {
     (*all_)->put(key, value);
@@ -58,8 +67,19 @@ class record_engine final : public engine {
   std::uint64_t bytes_between(std::string_view from, std::string_view to) override {
     return (*all_)->bytes_between(from, to);
   }
-  void collect() override { (*all_)->collect(); }
-  std::string check() override { return (*all_)->check(); }
+  void collect() override {
+    (*all_)->collect();
+    compact();
+  }
+  /// Returns the space of records that do not count, as collect() does after snapshots.
+  void compact() {
+    const auto pause = pause_cleaner();
+    (*all_)->compact();
+  }
+  std::string check() override {
+    const auto pause = pause_cleaner();
+    return (*all_)->check();
+  }
   repair_counts repair_into(engine& to) override;
   store_options shape() const override {
     store_options like = opened_with_;
@@ -70,13 +90,15 @@ class record_engine final : public engine {
   space_use space() override {
     const auto use = (*all_)->segment_use();
     const std::size_t limit = std::max(pool_->capacity_bytes(), use.bytes);
-    return {use.in_use - std::min(use.in_use, use.dead), use.dead, limit - use.bytes};
+    const std::size_t live = use.in_use - std::min(use.in_use, use.dead);
+    return {live, use.bytes - std::min(use.bytes, live), limit - use.bytes};
   }
   std::size_t file_bytes() const override { return bytes_of_file(pool_->path()); }
   std::size_t log_bytes() const override { return 0; }
   std::size_t volatile_bytes() override { return (*all_)->index_bytes(); }
   std::size_t ring_bytes() const override { return 0; }
   void close() override {
+    stop_cleaner();
     all_.reset();
     pool_->close();
   }
@@ -85,9 +107,57 @@ class record_engine final : public engine {
   class record_snapshot;
   class record_cursor;
 
+  /// The thread that cleans. Without it, writers clean.
+  struct cleaner {
+    base::periodic_thread thread;
+    std::atomic<bool> stops{false};
+    std::mutex cleaning;  ///< held while it cleans
+  };
+
+  void start_cleaner() {
+    constexpr std::chrono::milliseconds interval{10};
+    constexpr std::size_t step = std::size_t{256} << 10;
+    cleaner_ = std::make_shared<cleaner>();
+    pool_->on_fork_child([own = std::weak_ptr(cleaner_)] {
+      if (const auto it = own.lock()) it->thread.abandon();
+    });
+    (*all_)->on_work([own = cleaner_.get()] { own->thread.note_work(); });
+    const auto work = [this, own = cleaner_.get()] {
+      try {
+        while (!own->stops.load(std::memory_order_relaxed)) {
+          const std::lock_guard lock(own->cleaning);
+          if (!(*all_)->clean_if_useful(step)) break;
+        }
+      } catch (const out_of_space&) {
+        // The next write that finds no space reports it.
+      } catch (const std::bad_alloc&) {
+      }
+      return !own->stops.load(std::memory_order_relaxed);
+    };
+    const auto look = [this] {
+      return (*all_)->is_cleaning_useful() ? base::periodic_thread::outlook::work
+                                           : base::periodic_thread::outlook::nothing;
+    };
+    try {
+      cleaner_->thread.start(interval, work, look);
+    } catch (const std::system_error&) {
+      // Writers clean.
+    }
+  }
+  [[nodiscard]] std::unique_lock<std::mutex> pause_cleaner() {
+    return cleaner_ == nullptr ? std::unique_lock<std::mutex>()
+                               : std::unique_lock(cleaner_->cleaning);
+  }
+  void stop_cleaner() {
+    if (cleaner_ == nullptr) return;
+    cleaner_->stops.store(true, std::memory_order_relaxed);
+    cleaner_->thread.stop();
+  }
+
   std::shared_ptr<basic_pool<D>> pool_;
   store_options opened_with_;
   std::optional<roots::attached<store>> all_;
+  std::shared_ptr<cleaner> cleaner_;
 };
 
 /// A cursor that copies one leaf at a time, so that it keeps no record from being reused.

@@ -112,18 +112,8 @@ void record_store<D, Shape>::collect() {
       if (!is_node(leaf.words[i])) continue;
       const std::string_view key = record_at(newest_record<D>(leaf.words[i])).key();
       const std::lock_guard lock(locks_[locks_.number_of(key)]);
-      node_list<D> gone;
       const place at = index_.find(key);
-      if (!is_node(at.word)) continue;
-      static_cast<void>(index_.update(key, at, [&](std::uint64_t there) {
-        if (moments_.is_watched()) {
-          prune(*node_in<D>(there), gone);
-          return there;
-        }
-        take_chain(there, gone);
-        return newest_record<D>(there);
-      }));
-      retire(gone);
+      if (is_node(at.word)) remove_unseen(key, at);
     }
     next = leaf.high;
   }
@@ -137,6 +127,7 @@ auto record_store<D, Shape>::segment_use() const -> use_of_segments {
     sum.bytes += each.bytes;
     sum.in_use += each.end.load(relaxed);
     sum.dead += each.dead_bytes.load(relaxed);
+    sum.useless += each.useless_bytes();
   });
   return sum;
 }
@@ -204,12 +195,11 @@ std::string record_store<D, Shape>::check() {
   return "";
 }
 
-/// Seals all segments, so that the next opening appends nothing to them.
+/// Seals all segments, so that the next opening does not search for their ends.
 template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::before_close() {
-  hands_.for_each([this](hand& each) {
-    if (each.open != nullptr) segments_.seal(*std::exchange(each.open, nullptr));
-  });
+  seal_all();
+  segments_.return_kept();
   return true;
 }
 

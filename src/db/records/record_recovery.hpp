@@ -42,6 +42,7 @@ void record_store<D, Shape>::create(const named_order& order) {
   auto& header = *new (made.data()) store_header{};
   header.life.store(1, relaxed);
   header.version = store_header::known_version;
+  header.origin = random_origin();
   header.name_bytes = static_cast<std::uint32_t>(order.name.size());
   std::memcpy(made.data() + sizeof header, order.name.data(), order.name.size());
   header.check = header.right_check();
@@ -50,27 +51,38 @@ void record_store<D, Shape>::create(const named_order& order) {
   D::write(header_, made.data(), bytes);
   domain::persist<D>(header_, bytes);
   order_name_ = order.name;
-  segments_.number_from(1, secret());
+  segments_.set_secret(secret());
+  segments_.number_from(1, 1);
   this->pool().publish_root(this->root().index, header_);
 }
 
+/// Returns a number that another store in the same root does not have.
+template <domain::persistence_domain D, class Shape>
+std::uint64_t record_store<D, Shape>::random_origin() {
+  if constexpr (!domain::has_real_threads<D>) return 1;  // simulated executions are repeated
+  std::uint64_t origin = 0;
+  const auto random = pool_detail::random_uuid();
+  std::memcpy(&origin, random.data(), sizeof origin);
+  return origin;
+}
 /// Returns the number that makes the salts of this store differ from those of others.
 template <domain::persistence_domain D, class Shape>
 std::uint64_t record_store<D, Shape>::secret() {
   const auto& uuid = this->pool().uuid();
-  return seeded_hash(uuid.data(), uuid.size(), this->root().index);
+  return seeded_hash(uuid.data(), uuid.size(), header_->origin);
 }
 
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::open(const named_order& order, bool salvage) {
   read_header(order);
-  recover(salvage);
+  segments_.set_secret(secret());
+  const std::uint64_t next_ordinal = recover(salvage);
   // Segments of this life have other salts, durably before the first of them exists.
   const std::uint64_t life = D::load(header_->life, relaxed) + 1;
   D::store(header_->life, life, relaxed);
   domain::note_store<D>();
   domain::persist<D>(&header_->life, sizeof header_->life);
-  segments_.number_from(life, secret());
+  segments_.number_from(life, next_ordinal);
   // The records have no pointers.
   if (this->root().pointers_base != this->pool().base()) {
     this->pool().root_relocated(this->root().index);
@@ -122,10 +134,12 @@ struct record_store<D, Shape>::found_part {
   std::vector<std::uint64_t> batch;
   std::string common;  ///< the first bytes of all keys
   std::uint64_t last_version = 0;
+  std::uint64_t last_ordinal = 0;
 };
 
+/// Returns the ordinal of the next segment.
 template <domain::persistence_domain D, class Shape>
-void record_store<D, Shape>::recover(bool salvage) {
+std::uint64_t record_store<D, Shape>::recover(bool salvage) {
   const unsigned threads = domain::threads_for_opening<D>();
   const bool persists = D::flushes() && this->pool().pages().blocks_may_be_unflushed();
   std::vector<std::pair<std::byte*, std::size_t>> blocks;
@@ -145,7 +159,7 @@ void record_store<D, Shape>::recover(bool salvage) {
     // (P8) what was found in an open segment is durable before the segment is sealed.
     domain::fence<D>();
     for (const auto& [open, end] : found[worker].open) {
-      segments_.set_state(*open, segment_state::sealed, end);
+      segments_.store_sealed(*open, end);
     }
     domain::fence<D>();
   });
@@ -156,6 +170,9 @@ void record_store<D, Shape>::recover(bool salvage) {
       },
       threads, true);
   build(found);
+  std::uint64_t last_ordinal = 0;
+  for (const found_part& each : found) last_ordinal = std::max(last_ordinal, each.last_ordinal);
+  return last_ordinal + 1;
 }
 
 /// Finds the records of a segment, if the block is one.
@@ -163,19 +180,22 @@ template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::scan(std::byte* block, std::size_t stride, bool salvage,
                                   found_part& to) {
   const auto& header = *reinterpret_cast<const segment_header*>(block);
-  if (stride < sizeof header || !header.is_intact()) return;  // a crash has interrupted its making
+  // A block without an intact header is free: its segment has ended, or a crash has interrupted its
+  // making.
+  if (stride < sizeof header || !header.is_intact(segments_.secret())) return;
   const std::uint64_t offset = this->pool().pages().offset_of(block);
   const auto state = parse_state(D::load(header.state, relaxed), header.salt);
   if (!state || header.bytes > stride || state->end > header.bytes) {
     report_damage("has a damaged segment at offset " + std::to_string(offset));
   }
-  if (state->state == segment_state::free) return;
   const bool is_open = state->state == segment_state::open;
   const std::size_t end = is_open ? header.bytes : state->end;
   segment<D>& in = segments_.adopt(block, end);
+  to.last_ordinal = std::max(to.last_ordinal, in.ordinal);
   std::size_t at = sizeof header;
   std::size_t last = at;
   std::uint64_t dead = 0;
+  std::size_t parts = 0;
   while (at < end) {
     if (!is_intact_record(block + at, end - at, header.salt)) {
       if (is_open) break;
@@ -197,7 +217,7 @@ void record_store<D, Shape>::scan(std::byte* block, std::size_t stride, bool sal
       dead += batch_head_bytes;
       at = next == 0 ? at + batch_head_bytes : next;
     } else {
-      if (record.kind() == record_kind::space || record.entries != 0) {
+      if (record.kind() == record_kind::space || record.is_entry()) {
         dead += bytes_of(record);
       } else {
         to.batch.push_back(at);
@@ -205,18 +225,33 @@ void record_store<D, Shape>::scan(std::byte* block, std::size_t stride, bool sal
       at += bytes_of(record);
     }
     last = began;
+    ++parts;
     for (const std::uint64_t each : to.batch) note_found(block, each, offset, to);
   }
   in.dead_bytes.store(dead, relaxed);
+  if (parts == 1) note_only(in, at);
   if (!is_open) return;
   in.end.store(at, relaxed);
   to.open.emplace_back(&in, at);
-  // The writes before the last one have waited for their fences. The bytes of the last one may have
-  // been streamed by a thread that was killed, and a flush has no effect on these.
-  if (last == at) return;
-  const std::vector<std::byte> copy(block + last, block + at);
-  D::write(block + last, copy.data(), copy.size());
-  domain::flush<D>(block + last, at - last);
+  // The writes before the last one have waited for their fences. The bytes of the last one, or of
+  // the last copies of the cleaner, may have been streamed by a thread that was killed, and a flush
+  // has no effect on these.
+  if (at == sizeof header) return;
+  const std::size_t group = std::min(at - sizeof header, Shape::max_copied_record);
+  const std::size_t from = std::min(last, at - group);
+  const std::vector<std::byte> copy(block + from, block + at);
+  D::write(block + from, copy.data(), copy.size());
+  domain::flush<D>(block + from, at - from);
+}
+
+/// Notes that a segment has one record or batch only.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::note_only(segment<D>& in, std::size_t end) {
+  const auto& record = *reinterpret_cast<const record_header*>(in.begin + sizeof(segment_header));
+  in.is_dedicated = segment_space<D, Shape>::needed_for(end - sizeof(segment_header)) == in.bytes;
+  if (in.is_dedicated && record.kind() == record_kind::put) {
+    in.only_key.store(hash_of_only(record.key()), relaxed);
+  }
 }
 
 /// Adds a record of a segment to the findings.
@@ -240,12 +275,12 @@ std::size_t record_store<D, Shape>::scan_batch(const std::byte* begin, std::size
   const auto& head = *reinterpret_cast<const record_header*>(begin + at);
   std::uint32_t checks = 0;
   at += batch_head_bytes;
-  for (std::uint32_t i = 0; i < head.entries; ++i) {
+  for (std::uint32_t i = 0; i < head.age_or_entries; ++i) {
     const auto& entry = *reinterpret_cast<const record_header*>(begin + at);
     const bool is_entry =
         is_intact_record(begin + at, end - at, salt) &&
         (entry.kind() == record_kind::put || entry.kind() == record_kind::tombstone) &&
-        entry.entries == 1 && entry.version == head.version;
+        entry.is_entry() && entry.version == head.version;
     if (!is_entry) {
       entries.clear();
       return 0;

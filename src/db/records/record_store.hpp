@@ -9,7 +9,12 @@
 //   P1  a record                            before its slot is stored
 //   P2  all records of a batch              before its first node is linked
 //   P3  the header of a segment             before the fence of its first record returns
-//   P4  all records of a segment            before it is sealed
+//   P4  all records of a segment            before it is sealed, and before it is cleaned
+//   P5  copies of a segment's records       before the segment ends
+//   P6  the end of a segment                before its space is used again. Before that, all
+//                                           operations end that may read it
+//   P7  the end of all segments that may have older records of a key
+//                                           before the segment of its tombstone ends
 //   P8  what is found in an open segment    before it is sealed by a recovery
 //   P9  moments of a new life are after those of all intact records
 // Visible:
@@ -18,6 +23,7 @@
 //   V3  a snapshot declares itself before it draws its moment
 //   V4  the lock of a key is held from the choice of its version to the store of its slot
 //   V5  a chain of versions is cut only after the first that the oldest snapshot sees
+//   V8  a slot is removed after the clock has passed the version of its tombstone
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -35,6 +41,7 @@
 #include <outlast/domain/volatile_word.hpp>
 #include <outlast/domain/watched_blocks.hpp>
 #include <outlast/hw/flush.hpp>
+#include <outlast/pool/file/machine.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/reclaim/epochs.hpp>
 #include <outlast/root/root_session.hpp>
@@ -49,6 +56,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -158,6 +166,18 @@ class record_store final : public roots::root_session<D> {
 
   /// Removes the versions that no snapshot sees.
   void collect();
+  /// Returns all space that records occupy which do not count. Throws out_of_space, std::bad_alloc
+  /// without effect on the content.
+  void compact();
+  /// Cleans segments with about `bytes` bytes if less than Shape::fullest_percent of the space
+  /// counts, or tombstones take much of it. Returns false if there is nothing to do. Throws
+  /// out_of_space, std::bad_alloc without effect on the content.
+  bool clean_if_useful(std::size_t bytes);
+  /// Returns whether clean_if_useful() probably has work.
+  [[nodiscard]] bool is_cleaning_useful() const;
+  /// Sets the function that is called if clean_if_useful() is likely to have work. Requires: no
+  /// other thread uses the store.
+  void on_work(std::function<void()> wake) { wake_ = std::move(wake); }
   [[nodiscard]] std::size_t keys() const {
     return static_cast<std::size_t>(std::max<std::int64_t>(keys_.sum(), 0));
   }
@@ -171,6 +191,7 @@ class record_store final : public roots::root_session<D> {
     std::size_t bytes = 0;
     std::size_t dead = 0;
     std::size_t in_use = 0;  ///< bytes of records, with dead ones
+    std::size_t useless = 0;  ///< bytes that cleaning returns
   };
   [[nodiscard]] use_of_segments segment_use() const;
   /// Returns the approximate number of bytes of the keys from `from` to `to`, and their values.
@@ -191,11 +212,17 @@ class record_store final : public roots::root_session<D> {
   /// The state of a thread.
   struct alignas(2 * base::cache_line_size) hand {
     std::atomic<std::uint64_t> writing{0};  ///< 1: changes records or slots
-    segment<D>* open = nullptr;
+    segment<D>* open = nullptr;    ///< for writes
+    segment<D>* dedicated = nullptr;  ///< with a record or batch that has its own segment
+    segment<D>* target = nullptr;     ///< of the two, that of the last write
+    segment<D>* copies = nullptr;     ///< for copies by this thread's cleaning
+    std::size_t written = 0;       ///< bytes that it wrote since it cleaned
+    tombstone_bound bound = 0;     ///< value of the tombstones of the present write
     std::vector<std::byte> scratch;
     std::vector<std::uint64_t> locks;
     std::vector<change> sorted;
     std::vector<place> places;
+    std::vector<std::uint64_t> oldest;  ///< ordinals for successor::oldest
     std::vector<node*> nodes;
     std::vector<std::uint64_t> records;
   };
@@ -232,13 +259,23 @@ class record_store final : public roots::root_session<D> {
   [[nodiscard]] bool is_there(std::uint64_t word) const {
     return is_put(seen_at(word, latest_moment, moments_));
   }
+  /// Counts the bytes of a record as dead.
   void count_dead(std::uint64_t record) {
     segments_.of_record(record).dead_bytes.fetch_add(bytes_of(record_at(record)), relaxed);
   }
 
   // ---- writes: record_writes.hpp ----
+  static constexpr std::uint64_t no_ordinal = ~std::uint64_t{0};
+  struct successor {
+    std::uint64_t version;
+    std::uint64_t oldest;  ///< ordinal of the oldest segment that may have a record of the key
+  };
+
   void write_one(const change& what);
+  void write_once(change what);
   [[nodiscard]] bool commit(const changes& all, const read_set* read);
+  [[nodiscard]] bool commit_once(const changes& all, const read_set* read);
+  void close_gate();
   void sort_changes(const changes& all, hand& mine);
   void sort_with_ranges(const changes& all, std::vector<change>& to);
   void remove_overwritten(std::vector<change>& sorted) const;
@@ -248,19 +285,62 @@ class record_store final : public roots::root_session<D> {
   void install_batch(hand& mine, std::uint64_t head, std::size_t bytes);
   void unlink(hand& mine, std::size_t linked, std::uint64_t head, std::size_t bytes, group& with);
   void settle_batch(hand& mine, std::uint64_t moment);
-  [[nodiscard]] std::uint64_t version_after(std::uint64_t word);
-  [[nodiscard]] std::uint64_t append_one(hand& mine, const change& what, std::uint64_t version);
-  [[nodiscard]] std::uint64_t append_long(hand& mine, const change& what, std::uint64_t version);
+  void count_keys(bool was_put, bool is_put, bool had_slot);
+  [[nodiscard]] successor successor_of(std::uint64_t word);
+  [[nodiscard]] std::string_view new_bound(hand& mine) const;
+  [[nodiscard]] static constexpr purpose purpose_of(record_kind kind) noexcept {
+    return kind == record_kind::tombstone ? purpose::erase : purpose::write;
+  }
+  [[nodiscard]] std::uint64_t append_one(hand& mine, const change& what, const successor& next);
+  [[nodiscard]] std::uint64_t append_long(hand& mine, const change& what, const successor& next);
+  [[nodiscard]] std::uint64_t place_long(segment<D>& in, std::byte* to, const change& what,
+                                         std::uint32_t age, std::uint64_t version);
   [[nodiscard]] std::uint64_t append_batch(hand& mine, std::uint64_t version, std::size_t bytes);
-  [[nodiscard]] std::byte* reserve(hand& mine, std::size_t bytes);
+  [[nodiscard]] std::byte* reserve(hand& mine, std::size_t bytes, purpose why);
+  [[nodiscard]] std::byte* reserve_in(segment<D>*& open, std::size_t bytes, purpose why);
+  [[nodiscard]] static std::byte* take_room(segment<D>& in, std::size_t bytes);
   void place_bytes(hand& mine, std::byte* to, std::size_t bytes);
+  [[nodiscard]] std::uint64_t hash_of_only(std::string_view key) const;
   void cancel(std::uint64_t record, std::size_t bytes);
-  void prune(node& newest, node_list<D>& cut);
-  static void take_chain(std::uint64_t word, node_list<D>& to);
-  void retire(node_list<D>& gone);
+  void prune(node& newest, removed_versions<D>& cut);
+  void remove_unseen(std::string_view key, const place& at);
+  void retire(removed_versions<D>& gone);
   template <class T>
   void retire(T* object);
   void require_sizes(std::string_view key, std::string_view value) const;
+
+  // ---- cleaning: record_cleaner.hpp ----
+  struct victim;
+  struct moved;
+  struct group_of_records;
+  template <class Write>
+  auto with_space(Write&& write);
+  [[nodiscard]] bool make_space(std::uint64_t before, std::uint64_t end);
+  void help_to_clean(hand& mine);
+  void look_at_space();
+  void seal_all();
+  [[nodiscard]] static bool is_emptier_than(const use_of_segments& use, unsigned percent);
+  [[nodiscard]] bool has_many_nodes() const;
+  [[nodiscard]] bool has_many_tombstones(const use_of_segments& use) const;
+  [[nodiscard]] std::unique_ptr<victim> take_victim(const wanted_victim& wanted);
+  void put_back(std::unique_ptr<victim> one) noexcept;
+  bool clean(std::size_t bytes, const wanted_victim& wanted, segment<D>*& to, purpose why);
+  bool clean(std::size_t bytes, const wanted_victim& wanted);
+  void await_discarded();
+  void clean_group(hand& mine, victim& of, segment<D>*& to, purpose why);
+  [[nodiscard]] std::size_t read_group(hand& mine, victim& of, group_of_records& to);
+  void examine(const victim& of, moved& each);
+  [[nodiscard]] bool is_droppable(const victim& of, const record_header& tombstone) const;
+  [[nodiscard]] unsigned copy_some(hand& mine, group_of_records& of, unsigned first,
+                                   segment<D>*& open, purpose why);
+  [[nodiscard]] std::uint32_t age_of_copy(const moved& of, const segment<D>& in) const;
+  void copy_short(hand& mine, group_of_records& of, unsigned first, unsigned end,
+                  const segment<D>& in, std::byte* to, std::size_t bytes);
+  void copy_long(group_of_records& of, unsigned first, unsigned end, segment<D>& in,
+                 std::byte* to);
+  void install_copy(const moved& each);
+  void drop_tombstones(const group_of_records& of);
+  void finish(segment<D>& done);
 
   // ---- recovery: record_recovery.hpp ----
   class content;
@@ -269,14 +349,16 @@ class record_store final : public roots::root_session<D> {
   void create(const named_order& order);
   void open(const named_order& order, bool salvage);
   void read_header(const named_order& order);
-  void recover(bool salvage);
+  [[nodiscard]] std::uint64_t recover(bool salvage);
   void scan(std::byte* block, std::size_t stride, bool salvage, found_part& to);
+  void note_only(segment<D>& in, std::size_t end);
   void note_found(const std::byte* block, std::uint64_t at, std::uint64_t offset, found_part& to);
   [[nodiscard]] std::size_t scan_batch(const std::byte* begin, std::size_t at, std::size_t end,
                                        std::uint64_t salt, std::vector<std::uint64_t>& entries);
   void build(std::vector<found_part>& found);
   void build_part(const std::vector<found_part>& found, const std::vector<std::uint64_t>& bounds,
                   unsigned part, std::vector<typename index_type::built_page>& leaves);
+  [[nodiscard]] static std::uint64_t random_origin();
   [[nodiscard]] std::uint64_t secret();
   [[noreturn]] void report_damage(const std::string& what) const;
 
@@ -291,11 +373,25 @@ class record_store final : public roots::root_session<D> {
   key_locks<D, Shape> locks_;
   writer_gate<D> gate_;
   base::sharded_count keys_;
+  base::sharded_count tombstones_;  ///< slots of erased keys
+  // Cleaning:
+  std::function<void()> wake_;
+  domain::spin_lock<D> victims_lock_;
+  std::unique_ptr<victim> victims_;  ///< that are not complete, and that no thread cleans
+  domain::spin_lock<D> last_resort_lock_;
+  segment<D>* last_copies_ = nullptr;  ///< for copies in a full pool; with the gate, too
+  std::atomic<bool> is_crowded_{false};             ///< writers clean, too
+  std::atomic<std::uint64_t> discarded_{0};         ///< number of segments that have ended
+  std::atomic<std::uint64_t> released_{0};          ///< number of those whose space was returned
+  std::atomic<std::uint64_t> renewed_until_{0};     ///< 0, or ordinals before it are cleaned
+  std::atomic<std::int64_t> tombstones_left_{0};    ///< by the last pass over all segments
+  std::atomic<std::size_t> nodes_left_{0};          ///< by the last collect()
   base::per_thread<hand> hands_;
 };
 
 }  // namespace outlast::store_detail::records
 
+#include <src/db/records/record_cleaner.hpp>
 #include <src/db/records/record_reads.hpp>
 #include <src/db/records/record_recovery.hpp>
 #include <src/db/records/record_writes.hpp>

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,30 +22,49 @@ namespace outlast::store_detail::records {
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::write_one(const change& what) {
   require_sizes(what.key, what.value);
+  with_space([&] { write_once(what); });
+  help_to_clean(hands_.local());
+}
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::write_once(change what) {
   hand& mine = hands_.local();
   const operating inside(epochs_);
   const typename writer_gate<D>::writing writes(gate_, mine.writing);
   const std::lock_guard lock(locks_[locks_.number_of(what.key)]);
   const place at = index_.find(what.key);
   const bool was_put = is_there(at.word);
-  if (what.kind == record_kind::tombstone && !was_put) return;
+  if (what.kind == record_kind::tombstone) {
+    if (!was_put) return;
+    what.value = new_bound(mine);
+  }
   // (V4) the key's lock is held until its slot is stored.
-  const std::uint64_t version = version_after(at.word);
-  install_one(what, at, was_put, append_one(mine, what, version));
+  const successor next = successor_of(at.word);
+  install_one(what, at, was_put, append_one(mine, what, next));
 }
 
-/// Returns a version that is larger than that of the newest record of a slot.
+/// Returns a version that is larger than that of the newest record of a slot, and the age of the
+/// key's records.
 template <domain::persistence_domain D, class Shape>
-std::uint64_t record_store<D, Shape>::version_after(std::uint64_t word) {
+auto record_store<D, Shape>::successor_of(std::uint64_t word) -> successor {
   const std::uint64_t usual = first_version(moments_.now());
-  if (word == 0) return usual;
-  const std::uint64_t next = record_at(newest_record<D>(word)).version + 1;
-  if (next <= usual) return usual;
+  if (word == 0) return {usual, no_ordinal};
+  const std::uint64_t newest = newest_record<D>(word);
+  const record_header& record = record_at(newest);
+  const std::uint64_t oldest = oldest_ordinal(segments_.of_record(newest).ordinal, record.age());
+  const std::uint64_t next = record.version + 1;
+  if (next <= usual) return {usual, oldest};
   // Versions of one moment can be exhausted.
   if (records::moment_of(next) > records::moment_of(usual)) {
     moments_.reach(records::moment_of(next));
   }
-  return next;
+  return {next, oldest};
+}
+/// Returns the value of new tombstones. Requires: the caller holds the locks of their keys.
+template <domain::persistence_domain D, class Shape>
+std::string_view record_store<D, Shape>::new_bound(hand& mine) const {
+  // (P7) older records of the keys are in segments that exist.
+  mine.bound = segments_.next_ordinal();
+  return {reinterpret_cast<const char*>(&mine.bound), sizeof mine.bound};
 }
 
 /// Stores the slot of a record that is durable. If there is no memory, removes the record and
@@ -53,14 +73,14 @@ template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::install_one(const change& what, const place& at, bool was_put,
                                          std::uint64_t record) {
   node* spare = nullptr;
-  node_list<D> gone;
+  removed_versions<D> gone;
   std::uint64_t before = 0;
   const auto replace = [&](std::uint64_t there) {
     before = there;
     // (V2) under the leaf's lock. A snapshot that is not seen here reads the leaf later, so that it
     // sees the record, and its moment is later.
     if (!moments_.is_watched()) {
-      take_chain(there, gone);
+      gone.add_chain(there);
       return record;
     }
     if (spare == nullptr) return there;
@@ -84,15 +104,20 @@ void record_store<D, Shape>::install_one(const change& what, const place& at, bo
     throw;
   }
   if (spare != nullptr) objects_.destroy(spare);
-  if (before != 0) count_dead(newest_record<D>(before));
-  const bool is_new_put = what.kind == record_kind::put;
-  if (is_new_put != was_put) static_cast<void>(keys_.add(is_new_put ? 1 : -1));
+  count_keys(was_put, what.kind == record_kind::put, before != 0);
   retire(gone);
+}
+/// Counts the effect of a write. `had_slot`: the key had a record, of any kind.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::count_keys(bool was_put, bool is_put, bool had_slot) {
+  if (is_put != was_put) static_cast<void>(keys_.add(is_put ? 1 : -1));
+  const bool was_tombstone = had_slot && !was_put;
+  if (is_put == was_tombstone) static_cast<void>(tombstones_.add(is_put ? -1 : 1));
 }
 
 /// Cuts the versions off that no snapshot sees. Under the lock of the leaf.
 template <domain::persistence_domain D, class Shape>
-void record_store<D, Shape>::prune(node& newest, node_list<D>& cut) {
+void record_store<D, Shape>::prune(node& newest, removed_versions<D>& cut) {
   const std::uint64_t oldest = moments_.oldest();
   for (node* at = &newest;;) {
     const std::uint64_t next = at->next.load(relaxed);
@@ -101,23 +126,41 @@ void record_store<D, Shape>::prune(node& newest, node_list<D>& cut) {
     // (V5) the oldest snapshot sees this version, and no version before it.
     if (its != 0 && its <= oldest) {
       at->next.store(0, std::memory_order_release);
-      return take_chain(next, cut);
+      return cut.add_chain(next);
     }
     if (!is_node(next)) return;
     at = node_in<D>(next);
   }
 }
+/// Removes the versions of a key that no snapshot sees. Requires: the caller holds the key's lock,
+/// and the slot of the key has a node.
 template <domain::persistence_domain D, class Shape>
-void record_store<D, Shape>::take_chain(std::uint64_t word, node_list<D>& to) {
-  while (is_node(word)) {
-    node* const one = node_in<D>(word);
-    word = one->next.load(relaxed);
-    to.add(one);
-  }
+void record_store<D, Shape>::remove_unseen(std::string_view key, const place& at) {
+  removed_versions<D> gone;
+  node* emptied = nullptr;
+  static_cast<void>(index_.update(key, at, [&](std::uint64_t there) {
+    node* const newest = node_in<D>(there);
+    if (moments_.is_watched()) {
+      prune(*newest, gone);
+      return there;
+    }
+    emptied = newest;
+    gone.add_chain(newest->next.load(relaxed));
+    return newest->record.load(relaxed);
+  }));
+  if (emptied != nullptr) retire(emptied);
+  retire(gone);
 }
+/// Counts the records of removed versions as dead, and frees their nodes after all operations that
+/// may use them.
 template <domain::persistence_domain D, class Shape>
-void record_store<D, Shape>::retire(node_list<D>& gone) {
-  gone.take_all([this](node* one) { retire(one); });
+void record_store<D, Shape>::retire(removed_versions<D>& gone) {
+  gone.take_all(
+      [this](node* one) {
+        count_dead(one->record.load(relaxed));
+        retire(one);
+      },
+      [this](std::uint64_t record) { count_dead(record); });
 }
 /// Frees an object after all operations that may use it.
 template <domain::persistence_domain D, class Shape>
@@ -127,7 +170,12 @@ void record_store<D, Shape>::retire(T* object) {
       object, this,
       [](void* self, void* gone) noexcept {
         if (gone == nullptr) return;  // its memory stays until the store ends
-        static_cast<record_store*>(self)->objects_.destroy(static_cast<T*>(gone));
+        auto& store = *static_cast<record_store*>(self);
+        if constexpr (std::is_same_v<T, node> || std::is_same_v<T, group>) {
+          store.objects_.destroy(static_cast<T*>(gone));
+        } else {
+          store.index_.destroy_retired(static_cast<T*>(gone));
+        }
       },
       this->arena().owner_of_calls());
 }
@@ -145,17 +193,42 @@ void record_store<D, Shape>::require_sizes(std::string_view key, std::string_vie
                   std::to_string(is_key ? max_key_bytes : max_value_bytes));
 }
 
-/// Returns space in the open segment of the thread.
+/// Returns space in a segment of the thread, and notes the segment. Throws out_of_space,
+/// std::bad_alloc.
 template <domain::persistence_domain D, class Shape>
-std::byte* record_store<D, Shape>::reserve(hand& mine, std::size_t bytes) {
-  if (mine.open != nullptr && mine.open->bytes - mine.open->end.load(relaxed) < bytes) {
-    // (P4) the records are durable: each write has waited for its own.
-    segments_.seal(*std::exchange(mine.open, nullptr));
+std::byte* record_store<D, Shape>::reserve(hand& mine, std::size_t bytes, purpose why) {
+  if (mine.dedicated != nullptr) segments_.seal(*std::exchange(mine.dedicated, nullptr));
+  mine.written += bytes;
+  if (!segments_.is_for_dedicated(bytes)) {
+    std::byte* const to = reserve_in(mine.open, bytes, why);
+    mine.target = mine.open;
+    return to;
   }
-  if (mine.open == nullptr) mine.open = &segments_.open(bytes);
-  const std::uint64_t at = mine.open->end.load(relaxed);
-  mine.open->end.store(at + bytes, relaxed);
-  return mine.open->begin + at;
+  mine.dedicated = &segments_.open(bytes, why, true);
+  mine.target = mine.dedicated;
+  look_at_space();
+  return take_room(*mine.dedicated, bytes);
+}
+/// Returns space in `open`, or in a new segment that replaces it. Throws out_of_space,
+/// std::bad_alloc.
+template <domain::persistence_domain D, class Shape>
+std::byte* record_store<D, Shape>::reserve_in(segment<D>*& open, std::size_t bytes, purpose why) {
+  const bool is_usable = open != nullptr && open->bytes - open->end.load(relaxed) >= bytes &&
+                         (!open->is_kept_back || why != purpose::write);
+  if (!is_usable) {
+    segment<D>& next = segments_.open(bytes, why);
+    // (P4) the records are durable: each write has waited for its own.
+    if (open != nullptr) segments_.seal(*open);
+    open = &next;
+    if (why == purpose::write || why == purpose::erase) look_at_space();
+  }
+  return take_room(*open, bytes);
+}
+template <domain::persistence_domain D, class Shape>
+std::byte* record_store<D, Shape>::take_room(segment<D>& in, std::size_t bytes) {
+  const std::uint64_t at = in.end.load(relaxed);
+  in.end.store(at + bytes, relaxed);
+  return in.begin + at;
 }
 
 /// Writes the bytes in the thread's scratch memory. Durable at return. The first word is stored
@@ -179,18 +252,18 @@ void record_store<D, Shape>::place_bytes(hand& mine, std::byte* to, std::size_t 
 
 template <domain::persistence_domain D, class Shape>
 std::uint64_t record_store<D, Shape>::append_one(hand& mine, const change& what,
-                                                 std::uint64_t version) {
+                                                 const successor& next) {
   const std::size_t bytes = record_bytes(what.key.size(), what.value.size());
-  if (bytes > Shape::max_copied_record) return append_long(mine, what, version);
+  if (bytes > Shape::max_copied_record) return append_long(mine, what, next);
   mine.scratch.resize(std::max(mine.scratch.size(), bytes));
-  std::byte* const to = reserve(mine, bytes);
-  const std::uint64_t salt = mine.open->salt;
+  std::byte* const to = reserve(mine, bytes, purpose_of(what.kind));
+  const std::uint64_t salt = mine.target->salt;
   auto& made = *new (mine.scratch.data()) record_header;
   const std::uint32_t length = length_kind(what.key.size(), what.kind);
   made.length_kind = length;
   made.value_bytes = static_cast<std::uint32_t>(what.value.size());
-  made.entries = 0;
-  made.version = version;
+  made.age_or_entries = age_word(mine.target->ordinal, next.oldest, false);
+  made.version = next.version;
   std::byte* const text = mine.scratch.data() + sizeof made;
   std::memcpy(text, what.key.data(), what.key.size());
   if (!what.value.empty()) {
@@ -200,24 +273,33 @@ std::uint64_t record_store<D, Shape>::append_one(hand& mine, const change& what,
   std::memset(text + text_bytes, 0, bytes - sizeof made - text_bytes);
   made.check = check_of(made, length, text_bytes, salt);
   place_bytes(mine, to, bytes);
+  if (mine.target->is_dedicated) mine.target->only_key.store(hash_of_only(what.key), relaxed);
   return this->pool().pages().offset_of(to);
 }
 
 /// Appends a record without a copy of its value in ordinary memory.
 template <domain::persistence_domain D, class Shape>
 std::uint64_t record_store<D, Shape>::append_long(hand& mine, const change& what,
-                                                  std::uint64_t version) {
+                                                  const successor& next) {
   const std::size_t bytes = record_bytes(what.key.size(), what.value.size());
-  std::byte* const to = reserve(mine, bytes);
+  std::byte* const to = reserve(mine, bytes, purpose_of(what.kind));
+  const std::uint32_t age = age_word(mine.target->ordinal, next.oldest, false);
+  return place_long(*mine.target, to, what, age, next.version);
+}
+template <domain::persistence_domain D, class Shape>
+std::uint64_t record_store<D, Shape>::place_long(segment<D>& in, std::byte* to, const change& what,
+                                                 std::uint32_t age, std::uint64_t version) {
+  const std::size_t bytes = record_bytes(what.key.size(), what.value.size());
   const std::uint32_t length = length_kind(what.key.size(), what.kind);
   record_header made{};
   made.length_kind = length;
   made.value_bytes = static_cast<std::uint32_t>(what.value.size());
+  made.age_or_entries = age;
   made.version = version;
   const std::string_view head(reinterpret_cast<const char*>(&made.value_bytes),
                               checked_header_bytes);
   made.check = static_cast<std::uint32_t>(
-      seeded_hash(head, what.key, what.value, seed_of(length, mine.open->salt)));
+      seeded_hash(head, what.key, what.value, seed_of(length, in.salt)));
   constexpr std::size_t first_bytes = sizeof(std::uint64_t);
   D::write(to + first_bytes, head.data(), head.size());
   D::write(to + sizeof made, what.key.data(), what.key.size());
@@ -225,9 +307,17 @@ std::uint64_t record_store<D, Shape>::append_long(hand& mine, const change& what
   D::store(*reinterpret_cast<std::atomic<std::uint64_t>*>(to), first_word(made.check, length),
            std::memory_order_release);
   domain::note_store<D>();
-  // (P1) as in place_bytes().
+  // (P1, P5) as in place_bytes().
   domain::persist<D>(to, bytes);
+  if (in.is_dedicated) {
+    in.only_key.store(hash_of_only(what.key), relaxed);
+  }
   return this->pool().pages().offset_of(to);
+}
+/// Returns the hash of the key of a segment's only record, or 0 if keys with other bytes are equal.
+template <domain::persistence_domain D, class Shape>
+std::uint64_t record_store<D, Shape>::hash_of_only(std::string_view key) const {
+  return order().is_by_bytes() ? seeded_hash(key.data(), key.size(), 0) | 1 : 0;
 }
 
 /// Appends the thread's sorted changes as one batch, and notes their places.
@@ -235,9 +325,13 @@ template <domain::persistence_domain D, class Shape>
 std::uint64_t record_store<D, Shape>::append_batch(hand& mine, std::uint64_t version,
                                                    std::size_t bytes) {
   mine.scratch.resize(std::max(mine.scratch.size(), bytes));
-  std::byte* const to = reserve(mine, bytes);
+  const bool only_erases =
+      std::all_of(mine.sorted.begin(), mine.sorted.end(),
+                  [](const change& each) { return each.kind == record_kind::tombstone; });
+  std::byte* const to =
+      reserve(mine, bytes, only_erases ? purpose::erase : purpose::write);
   const std::uint64_t offset = this->pool().pages().offset_of(to);
-  const std::uint64_t salt = mine.open->salt;
+  const std::uint64_t salt = mine.target->salt;
   std::memset(mine.scratch.data(), 0, bytes);
   mine.records.clear();
   std::uint32_t checks = 0;
@@ -247,7 +341,8 @@ std::uint64_t record_store<D, Shape>::append_batch(hand& mine, std::uint64_t ver
     const std::uint32_t length = length_kind(each.key.size(), each.kind);
     entry.length_kind = length;
     entry.value_bytes = static_cast<std::uint32_t>(each.value.size());
-    entry.entries = 1;
+    entry.age_or_entries =
+        age_word(mine.target->ordinal, mine.oldest[mine.records.size()], true);
     entry.version = version;
     std::byte* const text = mine.scratch.data() + at + sizeof entry;
     std::memcpy(text, each.key.data(), each.key.size());
@@ -262,7 +357,7 @@ std::uint64_t record_store<D, Shape>::append_batch(hand& mine, std::uint64_t ver
   auto& head = *new (mine.scratch.data()) record_header;
   head.length_kind = length_kind(0, record_kind::batch);
   head.value_bytes = checks;
-  head.entries = static_cast<std::uint32_t>(mine.sorted.size());
+  head.age_or_entries = static_cast<std::uint32_t>(mine.sorted.size());
   head.version = version;
   head.check = check_of(head, head.length_kind, 0, salt);
   place_bytes(mine, to, bytes);
@@ -285,15 +380,27 @@ void record_store<D, Shape>::cancel(std::uint64_t record, std::size_t bytes) {
 
 // ---- batches ----
 
+/// Makes the calling thread the only writer. Requires: it is in no write.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::close_gate() {
+  gate_.close(
+      [this](auto&& visit) { hands_.for_each([&](const hand& each) { visit(each.writing); }); });
+}
+
 template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::commit(const changes& all, const read_set* read) {
+  const bool done = with_space([&] { return commit_once(all, read); });
+  help_to_clean(hands_.local());
+  return done;
+}
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::commit_once(const changes& all, const read_set* read) {
   hand& mine = hands_.local();
   bool has_ranges = read != nullptr && read->has_ranges();
   all.for_each([](auto&&...) {}, [](auto&&...) {}, [&](auto&&...) { has_ranges = true; });
   if (has_ranges) {
     // No other thread writes, so that no key can appear in a range.
-    gate_.close(
-        [this](auto&& visit) { hands_.for_each([&](const hand& each) { visit(each.writing); }); });
+    close_gate();
     const struct opening {
       writer_gate<D>& gate;
       ~opening() { gate.open(); }
@@ -391,23 +498,31 @@ bool record_store<D, Shape>::commit_sorted(hand& mine, const read_set* read) {
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::apply_sorted(hand& mine) {
   mine.places.clear();
+  mine.oldest.clear();
   std::uint64_t version = 0;
   std::size_t kept = 0;
   std::size_t bytes = batch_head_bytes;
+  const std::string_view bound = new_bound(mine);
   for (const change& each : mine.sorted) {
     const place at = index_.find(each.key);
-    if (each.kind == record_kind::tombstone && !is_there(at.word)) continue;
-    version = std::max(version, version_after(at.word));
-    bytes += record_bytes(each.key.size(), each.value.size());
+    const bool erases = each.kind == record_kind::tombstone;
+    if (erases && !is_there(at.word)) continue;
+    const successor next = successor_of(at.word);
+    version = std::max(version, next.version);
     mine.places.push_back(at);
-    mine.sorted[kept++] = each;
+    mine.oldest.push_back(next.oldest);
+    mine.sorted[kept] = each;
+    if (erases) mine.sorted[kept].value = bound;
+    bytes += record_bytes(each.key.size(), mine.sorted[kept].value.size());
+    ++kept;
   }
   mine.sorted.resize(kept);
   if (kept == 0) return;
   if (kept == 1) {
     const change& only = mine.sorted[0];
     const bool was_put = is_there(mine.places[0].word);
-    return install_one(only, mine.places[0], was_put, append_one(mine, only, version));
+    const std::uint64_t record = append_one(mine, only, {version, mine.oldest[0]});
+    return install_one(only, mine.places[0], was_put, record);
   }
   mine.records.reserve(kept);
   install_batch(mine, append_batch(mine, version, bytes), bytes);
@@ -484,31 +599,16 @@ void record_store<D, Shape>::unlink(hand& mine, std::size_t linked, std::uint64_
 /// Gives the versions of a batch their moment, so that they do not need the group.
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::settle_batch(hand& mine, std::uint64_t moment) {
-  node_list<D> gone;
-  std::int64_t keys = 0;
   for (std::size_t i = 0; i < mine.sorted.size(); ++i) {
     node& its = *mine.nodes[i];
     const std::uint64_t before = its.next.load(relaxed);
-    const bool was_put = is_there(before);
-    const bool is_new_put = mine.sorted[i].kind == record_kind::put;
-    if (is_new_put != was_put) keys += is_new_put ? 1 : -1;
-    if (before != 0) count_dead(newest_record<D>(before));
+    count_keys(is_there(before), mine.sorted[i].kind == record_kind::put, before != 0);
     // release: a reader that sees the moment does not need the group (8 in versions.hpp).
     its.moment.store(moment, std::memory_order_release);
-    const auto settle = [&](std::uint64_t there) {
-      if (moments_.is_watched()) {
-        prune(its, gone);
-        return there;
-      }
-      take_chain(there, gone);
-      return mine.records[i];
-    };
     const std::string_view key = mine.sorted[i].key;
-    static_cast<void>(index_.update(key, index_.find(key), settle));
+    remove_unseen(key, index_.find(key));
   }
-  static_cast<void>(keys_.add(keys));
   segments_.of_record(mine.records[0]).dead_bytes.fetch_add(batch_head_bytes, relaxed);
-  retire(gone);
 }
 
 }  // namespace outlast::store_detail::records

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace outlast::store_detail::records {
@@ -29,10 +30,63 @@ struct segment {
   std::uint64_t salt = 0;
   std::atomic<std::uint64_t> end{0};         ///< bytes in use, with the header
   std::atomic<std::uint64_t> dead_bytes{0};  ///< of records that do not count any more
+  std::atomic<std::uint64_t> only_key{0};    ///< hash of the key of its only record; 0: has more
   std::atomic<segment_state> state{segment_state::open};
+  bool is_kept_back = false;  ///< was made of space for erasures and the cleaner
+  bool is_dedicated = false;  ///< was made for one record or batch
+  // Under the lock of the space:
+  bool is_victim = false;    ///< is being cleaned
+  bool has_ended = false;    ///< operations may still read it
+  std::size_t position = 0;  ///< among all segments
 
   [[nodiscard]] segment_header& header() const noexcept {
     return *reinterpret_cast<segment_header*>(begin);
+  }
+  /// Returns the bytes that cleaning returns: of dead records, and the rest of a segment that was
+  /// sealed early, such as by a crash.
+  [[nodiscard]] std::uint64_t useless_bytes() const noexcept {
+    const std::uint64_t dead = dead_bytes.load(std::memory_order_relaxed);
+    if (is_dedicated || state.load(std::memory_order_acquire) != segment_state::sealed) return dead;
+    const std::uint64_t rest = bytes - end.load(std::memory_order_relaxed);
+    return dead + (rest > bytes / 4 ? rest : 0);
+  }
+};
+
+/// The use of a segment that is made.
+enum class purpose {
+  write,        ///< of records that need space
+  erase,        ///< of tombstones, which lead to space
+  clean,        ///< of copies
+  last_resort,  ///< of copies, if there is no other space
+};
+
+/// The segment that is cleaned next.
+struct wanted_victim {
+  unsigned percent = 0;  ///< at least this share of its bytes does not count
+  bool oldest = false;   ///< the oldest one, if it has several records; otherwise the emptiest one
+  bool by_dead_records = false;  ///< the share is that of records
+  std::uint64_t before = ~std::uint64_t{0};  ///< its ordinal is smaller
+};
+
+/// The ordinals of the segments that exist, ascending.
+struct present_segments {
+  struct one {
+    std::uint64_t ordinal;
+    std::uint64_t only_key;
+  };
+  std::vector<one> all;
+
+  /// Returns whether no segment with an ordinal in [oldest, bound), except `except`, can have a
+  /// record of the key with this hash.
+  [[nodiscard]] bool have_none(std::uint64_t oldest, std::uint64_t bound, std::uint64_t except,
+                               std::uint64_t key_hash) const {
+    auto at = std::lower_bound(all.begin(), all.end(), oldest,
+                               [](const one& a, std::uint64_t b) { return a.ordinal < b; });
+    for (; at != all.end() && at->ordinal < bound; ++at) {
+      if (at->ordinal == except) continue;
+      if (at->only_key == 0 || at->only_key == key_hash) return false;
+    }
+    return true;
   }
 };
 
@@ -42,6 +96,7 @@ struct segment {
 template <domain::persistence_domain D, class Shape>
 class segment_space {
   static constexpr std::size_t granule = Shape::min_segment_bytes;
+  static constexpr unsigned max_kept = 2;
   static constexpr auto relaxed = std::memory_order_relaxed;
 
  public:
@@ -53,30 +108,47 @@ class segment_space {
   segment_space(const segment_space&) = delete;
   segment_space& operator=(const segment_space&) = delete;
 
-  /// Numbers segments from now on. Each life of a store has other numbers, and other salts.
-  void number_from(std::uint64_t life, std::uint64_t secret) noexcept {
-    next_ordinal_.store(life << 32, relaxed);
-    secret_ = secret;
+  /// Sets the seed of salts and checks.
+  void set_secret(std::uint64_t secret) noexcept { secret_ = secret; }
+  [[nodiscard]] std::uint64_t secret() const noexcept { return secret_; }
+  /// Numbers segments from now on. Each life of a store has other salts.
+  void number_from(std::uint64_t life, std::uint64_t ordinal) noexcept {
+    next_salt_.store(life << 32, relaxed);
+    next_ordinal_.store(ordinal, relaxed);
+  }
+  /// Returns a number that is larger than the ordinals of all segments that exist.
+  [[nodiscard]] std::uint64_t next_ordinal() const noexcept {
+    return next_ordinal_.load(std::memory_order_acquire);
   }
 
-  /// Makes a segment with room for `room` bytes of records. Durable at return. Throws out_of_space,
-  /// std::bad_alloc.
-  [[nodiscard]] segment_type& open(std::size_t room) {
+  /// Returns the size of a segment for `room` bytes of records.
+  [[nodiscard]] static constexpr std::size_t needed_for(std::size_t room) noexcept {
+    return (sizeof(segment_header) + room + granule - 1) / granule * granule;
+  }
+  /// Returns whether a record or batch has a segment of its own, so that others keep full ones.
+  [[nodiscard]] bool is_for_dedicated(std::size_t bytes) const noexcept {
+    return bytes > usual_bytes() / 4;
+  }
+  /// Makes a segment with room for `room` bytes of records, or with `is_dedicated` for no more.
+  /// Durable at return. Throws out_of_space, std::bad_alloc.
+  [[nodiscard]] segment_type& open(std::size_t room, purpose why, bool is_dedicated = false) {
     auto made = std::make_unique<segment_type>();
-    std::size_t bytes = 0;
-    std::byte* const begin = allocate(needed_for(room), bytes);
+    made->is_dedicated = is_dedicated;
+    const std::size_t least = needed_for(room);
+    const std::size_t most = is_dedicated ? least : std::max(usual_bytes(), least);
+    const block from = take_block(most, least, why, made->is_kept_back);
     segment_type* opened = nullptr;
     try {
-      made->begin = begin;
-      made->offset = arena_.pages().offset_of(begin);
-      made->bytes = bytes;
-      made->ordinal = next_ordinal_.fetch_add(1, relaxed);
-      made->salt = seeded_hash(&made->ordinal, sizeof made->ordinal, secret_);
+      made->begin = from.begin;
+      made->offset = arena_.pages().offset_of(from.begin);
+      made->bytes = from.bytes;
+      const std::uint64_t number = next_salt_.fetch_add(1, relaxed);
+      made->salt = seeded_hash(&number, sizeof number, secret_);
       made->end.store(sizeof(segment_header), relaxed);
       provide(*made);
       opened = &enter(std::move(made));
     } catch (...) {
-      arena_.deallocate(begin);  // there was no memory, and nothing was written
+      give_back(from, 0);  // there was no memory, and nothing was written
       throw;
     }
     write_header(*opened);
@@ -100,16 +172,47 @@ class segment_space {
   /// Records the end of a segment. Durable at return. Requires: its records are durable, and no
   /// thread appends to it any more.
   void seal(segment_type& full) {
-    set_state(full, segment_state::sealed, full.end.load(relaxed));
+    store_sealed(full, full.end.load(relaxed));
     domain::fence<D>();
     full.state.store(segment_state::sealed, std::memory_order_release);
   }
   /// Stores the state of a segment, and starts its write-back.
-  static void set_state(segment_type& of, segment_state state, std::uint64_t end,
-                        domain::site where = domain::site::current()) {
+  static void store_sealed(segment_type& of, std::uint64_t end,
+                           domain::site where = domain::site::current()) {
     segment_header& header = of.header();
-    D::store(header.state, word_of_state(state, end, of.salt), std::memory_order_release, where);
+    D::store(header.state, sealed_state(end, of.salt), std::memory_order_release, where);
     domain::flush<D>(&header, sizeof header, where.at(1));
+  }
+  /// Ends a segment. Durable at return: no recovery finds it. Requires: its records that count have
+  /// durable copies.
+  void discard(segment_type& gone) {
+    segment_header& header = gone.header();
+    D::store(header.check, 0, std::memory_order_release);
+    domain::note_store<D>();
+    domain::persist<D>(&header, sizeof header);
+    bytes_.fetch_sub(gone.bytes, relaxed);
+    const std::lock_guard lock(lock_);
+    gone.has_ended = true;
+  }
+  /// Returns the space of a discarded segment. Requires: no thread reads it.
+  void release(segment_type& gone) noexcept {
+    for (std::uint64_t o = gone.offset; o < gone.offset + gone.bytes; o += granule) {
+      at_[o / granule].store(nullptr, relaxed);
+    }
+    const block free{gone.begin, gone.bytes};
+    {
+      const std::lock_guard lock(lock_);
+      all_[gone.position].swap(all_.back());
+      all_[gone.position]->position = gone.position;
+      all_.pop_back();
+    }
+    give_back(free, usual_bytes() / 2);
+  }
+
+  /// Returns the blocks that were kept back. Requires: no segment is made afterwards.
+  void return_kept() noexcept {
+    const std::lock_guard lock(kept_lock_);
+    while (kept_count_ != 0) arena_.deallocate(kept_[--kept_count_].begin);
   }
 
   /// Returns the segment of a record. Wait-free. Requires: there is one.
@@ -126,38 +229,137 @@ class segment_space {
     return is_inside ? found : nullptr;
   }
 
-  /// Calls `visit(segment&)` for each segment.
+  /// Lets a segment be taken again.
+  void put_back(segment_type& victim) noexcept {
+    const std::lock_guard lock(lock_);
+    victim.is_victim = false;
+  }
+
+  /// Calls `visit(const segment&)` for each segment, under a lock.
   template <class Visit>
   void for_each(Visit&& visit) const {
-    std::vector<segment_type*> all;
-    {
-      const std::lock_guard lock(lock_);
-      all.reserve(all_.size());
-      for (const auto& each : all_) all.push_back(each.get());
+    const std::lock_guard lock(lock_);
+    for (const auto& each : all_) {
+      if (!each->has_ended) visit(std::as_const(*each));
     }
-    for (segment_type* const each : all) visit(*each);
+  }
+  /// Lists the segments that exist. Throws std::bad_alloc.
+  void list(present_segments& to) const {
+    to.all.clear();
+    for_each([&](const segment_type& each) {
+      to.all.push_back({each.ordinal, each.only_key.load(relaxed)});
+    });
+    std::sort(to.all.begin(), to.all.end(),
+              [](const auto& a, const auto& b) { return a.ordinal < b.ordinal; });
+  }
+  /// Takes a sealed segment for cleaning, or returns nullptr.
+  [[nodiscard]] segment_type* take_victim(const wanted_victim& wanted) {
+    const std::lock_guard lock(lock_);
+    segment_type* chosen = nullptr;
+    for (const auto& each : all_) {
+      if (each->is_victim || each->has_ended || each->ordinal >= wanted.before) continue;
+      if (each->state.load(std::memory_order_acquire) != segment_state::sealed) continue;
+      const std::uint64_t useless =
+          wanted.by_dead_records ? each->dead_bytes.load(relaxed) : each->useless_bytes();
+      if (useless * 100 < each->bytes * std::uint64_t{wanted.percent}) continue;
+      if (wanted.oldest && each->only_key.load(relaxed) != 0) continue;
+      const bool is_better = chosen == nullptr || (wanted.oldest ? each->ordinal < chosen->ordinal
+                                                                 : is_emptier(*each, *chosen));
+      if (is_better) chosen = each.get();
+    }
+    if (chosen != nullptr) chosen->is_victim = true;
+    return chosen;
   }
 
  private:
-  [[nodiscard]] static constexpr std::size_t needed_for(std::size_t room) noexcept {
-    return (sizeof(segment_header) + room + granule - 1) / granule * granule;
+  struct block {
+    std::byte* begin = nullptr;
+    std::size_t bytes = 0;
+  };
+
+  [[nodiscard]] static bool is_emptier(const segment_type& a, const segment_type& b) noexcept {
+    // shares without a division: sizes are below 2^32 in practice, and an overflow is harmless
+    return a.useless_bytes() * b.bytes > b.useless_bytes() * a.bytes;
   }
   /// Returns the size of the next segment, which grows with the store.
   [[nodiscard]] std::size_t usual_bytes() const noexcept {
-    const std::size_t share = total_bytes_.load(relaxed) / 16;
+    const std::size_t share = bytes_.load(relaxed) / 16;
     return std::clamp(std::bit_ceil(share + 1), Shape::min_segment_bytes, Shape::max_segment_bytes);
   }
-  /// Returns a block of the usual size. In a pool that is almost full, returns a smaller one of at
-  /// least `least` bytes. Throws out_of_space.
-  [[nodiscard]] std::byte* allocate(std::size_t least, std::size_t& bytes) {
-    for (bytes = std::max(usual_bytes(), least);; bytes = std::max(bytes / 2, least)) {
-      try {
-        return static_cast<std::byte*>(arena_.allocate(bytes, granule));
-      } catch (const out_of_space&) {
-        if (bytes <= least) throw;
+
+  // ---- blocks ----
+
+  [[nodiscard]] block allocate(std::size_t bytes) {
+    return {static_cast<std::byte*>(arena_.allocate(bytes, granule)), bytes};
+  }
+  /// Returns a block of `most` bytes, or down to a quarter of that, and at least `least` bytes, in a
+  /// pool that is almost full: smaller ones would only divide the space. Two blocks are kept back, so that erasures and the cleaner have space in a
+  /// full pool. Throws out_of_space.
+  [[nodiscard]] block take_block(std::size_t most, std::size_t least, purpose why,
+                                 bool& was_kept_back) {
+    was_kept_back = false;
+    if (why == purpose::write) keep_back();
+    try {
+      least = std::max(least, most / 4 / granule * granule);
+      for (std::size_t bytes = most;; bytes = std::max(bytes / 2, least)) {
+        try {
+          return allocate(bytes);
+        } catch (const out_of_space&) {
+          if (bytes <= least) throw;
+        }
       }
+    } catch (const out_of_space&) {
+      // The last block is for copies, which make space.
+      const unsigned left = why == purpose::last_resort ? 0 : why == purpose::erase ? 1 : max_kept;
+      const std::lock_guard lock(kept_lock_);
+      if (kept_count_ <= left || kept_[kept_count_ - 1].bytes < least) throw;
+      was_kept_back = true;
+      return kept_[--kept_count_];
     }
   }
+  /// Makes the blocks that are kept back as many and as large as they must be. Throws out_of_space
+  /// if they are not enough.
+  void keep_back() {
+    const std::size_t wanted = usual_bytes();
+    std::size_t bytes = wanted;
+    for (;;) {
+      {
+        const std::lock_guard lock(kept_lock_);
+        const bool are_large = kept_[0].bytes >= bytes && kept_[1].bytes >= bytes;
+        if (kept_count_ == max_kept && are_large) return;
+      }
+      block more;
+      try {
+        more = allocate(bytes);
+      } catch (const out_of_space&) {
+        if (bytes == wanted && bytes / 2 >= granule) {
+          bytes /= 2;
+          continue;
+        }
+        const std::lock_guard lock(kept_lock_);
+        if (kept_count_ == max_kept) return;
+        throw;
+      }
+      give_back(more, 0);
+    }
+  }
+  /// Keeps a block back if it is needed for that and has at least `least` bytes. Otherwise returns
+  /// it, or a smaller one.
+  void give_back(block free, std::size_t least) noexcept {
+    if (free.bytes >= least && free.bytes <= Shape::max_segment_bytes) {
+      const std::lock_guard lock(kept_lock_);
+      if (kept_count_ < max_kept) {
+        kept_[kept_count_++] = free;
+        return;
+      }
+      block& smaller = kept_[0].bytes <= kept_[1].bytes ? kept_[0] : kept_[1];
+      if (smaller.bytes < free.bytes) std::swap(smaller, free);
+    }
+    arena_.deallocate(free.begin);
+  }
+
+  // ---- segments ----
+
   void provide(const segment_type& of) { at_.provide((of.offset + of.bytes) / granule + 1); }
 
   segment_type& enter(std::unique_ptr<segment_type> made) {
@@ -165,20 +367,21 @@ class segment_space {
     {
       const std::lock_guard lock(lock_);
       all_.push_back(std::move(made));
+      entered.position = all_.size() - 1;
+      // A segment is listed with its ordinal before another one has a larger ordinal.
+      if (entered.ordinal == 0) entered.ordinal = next_ordinal_.fetch_add(1, relaxed);
     }
     for (std::uint64_t o = entered.offset; o < entered.offset + entered.bytes; o += granule) {
       at_[o / granule].store(&entered, std::memory_order_release);
     }
-    total_bytes_.fetch_add(entered.bytes, relaxed);
+    bytes_.fetch_add(entered.bytes, relaxed);
     return entered;
   }
-
   /// Durable at return, so that a crash finds the segment of each record that counts (P3). The
-  /// state is stored before the check: an intact header never has the state of an earlier use.
+  /// check is stored last: a header is complete, or the block is free.
   void write_header(const segment_type& of) {
     segment_header& header = of.header();
-    D::store(header.state, word_of_state(segment_state::open, 0, of.salt), relaxed);
-    D::store(header.stale, of.ordinal, relaxed);
+    D::store(header.state, 0, relaxed);
     const struct {
       std::uint64_t magic, ordinal, salt, bytes;
     } first{segment_header::right_magic, of.ordinal, of.salt, of.bytes};
@@ -186,17 +389,24 @@ class segment_space {
     D::write(&header, &first, sizeof first);
     const std::uint64_t reserved = 0;
     D::write(&header.reserved, &reserved, sizeof reserved);
-    D::store(header.check, seeded_hash(&first, sizeof first, 0), std::memory_order_release);
+    D::write(&header.reserved_too, &reserved, sizeof reserved);
+    domain::persist<D>(&header, sizeof header);
+    D::store(header.check, header.right_check(secret_), std::memory_order_release);
+    domain::note_store<D>();
     domain::persist<D>(&header, sizeof header);
   }
 
   alloc::arena<D>& arena_;
   base::growing_array<std::atomic<segment_type*>> at_;
-  std::atomic<std::uint64_t> next_ordinal_{0};
   std::uint64_t secret_ = 0;
-  std::atomic<std::size_t> total_bytes_{0};
+  std::atomic<std::uint64_t> next_salt_{0};
+  std::atomic<std::uint64_t> next_ordinal_{1};
+  std::atomic<std::size_t> bytes_{0};
   mutable domain::spin_lock<D> lock_;
   std::vector<std::unique_ptr<segment_type>> all_;
+  domain::spin_lock<D> kept_lock_;
+  block kept_[max_kept];
+  unsigned kept_count_ = 0;
 };
 
 }  // namespace outlast::store_detail::records

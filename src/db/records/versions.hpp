@@ -43,25 +43,7 @@ struct version_node {
   domain::volatile_word<D, std::uint64_t> moment;
   domain::volatile_word<D, std::uint64_t> next;  ///< word of the version before
   version_group<D>* group = nullptr;
-  version_node* removed_before = nullptr;  ///< in a node_list
-};
-
-/// Nodes that were removed from the index. Readers may still use them.
-template <domain::persistence_domain D>
-class node_list {
- public:
-  void add(version_node<D>* node) noexcept { node->removed_before = std::exchange(last_, node); }
-  /// Calls `visit(node)` for each node and removes it.
-  template <class Visit>
-  void take_all(Visit&& visit) {
-    while (version_node<D>* const one = last_) {
-      last_ = one->removed_before;
-      visit(one);
-    }
-  }
-
- private:
-  version_node<D>* last_ = nullptr;
+  version_node* removed_before = nullptr;  ///< in a removed_versions
 };
 
 [[nodiscard]] constexpr bool is_node(std::uint64_t word) noexcept { return (word & 1) != 0; }
@@ -78,6 +60,35 @@ template <domain::persistence_domain D>
 [[nodiscard]] std::uint64_t newest_record(std::uint64_t word) {
   return is_node(word) ? node_in<D>(word)->record.load(std::memory_order_acquire) : word;
 }
+
+/// Versions that were removed from the index. Operations may still read them.
+template <domain::persistence_domain D>
+class removed_versions {
+ public:
+  /// Adds the versions of a chain. Chains of one key only can be added to an object.
+  void add_chain(std::uint64_t word) noexcept {
+    while (is_node(word)) {
+      version_node<D>* const one = node_in<D>(word);
+      word = one->next.load(std::memory_order_relaxed);
+      one->removed_before = std::exchange(last_, one);
+    }
+    if (word != 0) record_ = word;
+  }
+  /// Calls `visit(node)` for each node and removes it, and then `visit_record(place)` for the
+  /// record that had no node, if there is one.
+  template <class Visit, class VisitRecord>
+  void take_all(Visit&& visit, VisitRecord&& visit_record) {
+    while (version_node<D>* const one = last_) {
+      last_ = one->removed_before;
+      visit(one);
+    }
+    if (record_ != 0) visit_record(std::exchange(record_, 0));
+  }
+
+ private:
+  version_node<D>* last_ = nullptr;
+  std::uint64_t record_ = 0;
+};
 
 /// The clock of moments, and the snapshots that exist.
 ///
@@ -170,6 +181,36 @@ template <domain::persistence_domain D>
     word = node.next.load(std::memory_order_acquire);
   }
   return word;
+}
+
+/// Replaces a place in a chain of versions. Returns whether the chain had it. Requires: the caller
+/// has locked the key and its leaf, and the word is a node.
+template <domain::persistence_domain D>
+bool replace_in_chain(std::uint64_t word, std::uint64_t place, std::uint64_t by) {
+  for (;;) {
+    version_node<D>& node = *node_in<D>(word);
+    if (node.record.load(std::memory_order_relaxed) == place) {
+      node.record.store(by, std::memory_order_release);
+      return true;
+    }
+    word = node.next.load(std::memory_order_relaxed);
+    if (word == place && word != 0) {
+      node.next.store(by, std::memory_order_release);
+      return true;
+    }
+    if (!is_node(word)) return false;
+  }
+}
+/// Returns whether a chain of versions has a place. Requires: the caller has locked the key, or is
+/// content with an outdated answer.
+template <domain::persistence_domain D>
+[[nodiscard]] bool has_place(std::uint64_t word, std::uint64_t place) {
+  while (is_node(word)) {
+    const version_node<D>& node = *node_in<D>(word);
+    if (node.record.load(std::memory_order_acquire) == place) return true;
+    word = node.next.load(std::memory_order_acquire);
+  }
+  return word == place;
 }
 
 }  // namespace outlast::store_detail::records

@@ -18,29 +18,33 @@ namespace {
 using D = domain::simulated;
 
 struct broken_shape : verify::detail::small_record_shape {};
-template <bool Keeps>
+template <bool Keeps, bool Cleans>
 struct broken_engine {
   static constexpr bool keeps_snapshots = Keeps;
+  static constexpr bool cleans = Cleans;
   using type = store_detail::broken_records::record_engine<D, broken_shape>;
   struct policy_type {
     [[nodiscard]] static std::string name() { return "records"; }
   };
 };
-template <bool Keeps>
-using store = verify::detail::store_in_pool<D, broken_engine<Keeps>>;
+template <bool Keeps, bool Cleans>
+using store = verify::detail::store_in_pool<D, broken_engine<Keeps, Cleans>>;
 
 constexpr verify::scope usual{.threads = 2, .operations = 2, .keys = 3, .prefill = 3};
 constexpr verify::scope one_key{.threads = 2, .operations = 3, .keys = 2, .prefill = 2};
 /// A batch of both keys, while they are read together.
 constexpr verify::scope one_call{.threads = 2, .operations = 1, .keys = 2, .prefill = 2};
 constexpr verify::scope new_keys{.threads = 2, .operations = 3, .keys = 6, .prefill = 1};
+constexpr verify::scope many_keys{.threads = 2, .operations = 2, .keys = 5, .prefill = 5};
 
-/// `Keeps`: snapshots are open whenever the store is changed.
-template <bool Keeps>
+/// `Keeps`: snapshots are open whenever the store is changed. `Cleans`: space is returned before
+/// each change.
+template <bool Keeps, bool Cleans>
 verify::report explore(int defect, const verify::scope& within, std::uint64_t executions,
                        std::uint64_t seed, bool alone) {
-  verify::detail::store_subject<store<Keeps>> tested("store",
-                                                     verify::structure_parts<store<Keeps>>());
+  using tested_store = store<Keeps, Cleans>;
+  verify::detail::store_subject<tested_store> tested("store",
+                                                     verify::structure_parts<tested_store>());
   verify::options options;
   options.seconds = 60;
   options.max_executions = executions;
@@ -65,8 +69,17 @@ verify::report explore(int defect, const verify::scope& within, std::uint64_t ex
 
 TEST(unbroken_records, are_found_right) {
   for (const verify::scope& within : {usual, one_key, new_keys}) {
-    for (const auto explored : {explore<true>, explore<false>}) {
+    for (const auto explored : {explore<true, false>, explore<false, false>}) {
       const verify::report done = explored(0, within, 30, 1, false);
+      EXPECT_FALSE(done.found) << to_text(*done.found);
+    }
+  }
+}
+
+TEST(unbroken_records, are_cleaned_right) {
+  for (const verify::scope& within : {usual, one_key, new_keys}) {
+    for (const auto explored : {explore<true, true>, explore<false, true>}) {
+      const verify::report done = explored(0, within, 3, 1, false);
       EXPECT_FALSE(done.found) << to_text(*done.found);
     }
   }
@@ -79,13 +92,22 @@ struct mutant {
   bool keeps_snapshots = true;
   std::uint64_t seed = 1;  ///< of the first scenario
   bool alone = false;      ///< explores this scenario only, without crashes
+  bool cleans = false;
 };
+/// A mutant of the cleaner.
+mutant of_cleaner(int defect, const char* omits, const verify::scope& within = usual,
+                  bool keeps_snapshots = false, std::uint64_t seed = 1, bool alone = false) {
+  return {defect, omits, within, keeps_snapshots, seed, alone, true};
+}
 
 class record_mutant : public ::testing::TestWithParam<mutant> {};
 
 TEST_P(record_mutant, is_found) {
   const mutant& tested = GetParam();
-  const auto explored = tested.keeps_snapshots ? explore<true> : explore<false>;
+  const auto explored = tested.cleans
+                            ? tested.keeps_snapshots ? explore<true, true> : explore<false, true>
+                        : tested.keeps_snapshots ? explore<true, false>
+                                                 : explore<false, false>;
   const verify::report done =
       explored(tested.defect, tested.within, 20'000, tested.seed, tested.alone);
   EXPECT_TRUE(done.found) << tested.omits << ": " << to_text(done);
@@ -105,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
                       mutant{145, "the look at the oldest snapshot", one_key},
                       mutant{146, "the state of a batch that is being linked", one_key},
                       mutant{147, "the comparison of a batch's moment", one_key, true, 39},
-                      mutant{148, "the state of a batch without a moment", one_key},
+                      mutant{148, "the state of a batch without a moment", one_key, true, 41},
                       mutant{149, "the declaration of a snapshot", one_call, false, 46, true},
                       mutant{150, "the oldest moment of a new snapshot", one_key, false},
                       mutant{151, "the write-back of a segment's header"},
@@ -114,7 +136,18 @@ INSTANTIATE_TEST_SUITE_P(
                       mutant{154, "the comparison of a batch's entries"},
                       mutant{155, "the comparison of a leaf's version by writers", new_keys},
                       mutant{156, "the comparison of a leaf's version by readers", new_keys, true,
-                             99}),
+                             99},
+                      of_cleaner(157, "the fence of copies"),
+                      of_cleaner(158, "the wait for operations that read a segment", usual, false, 97, true),
+                      of_cleaner(159, "the look for records that a tombstone hides"),
+                      of_cleaner(160, "the clock's advance past a slot's version"),
+                      of_cleaner(161, "the mark of copies for snapshots", usual, true),
+                      of_cleaner(162, "the age of a record"),
+                      of_cleaner(163, "the age of a copy"),
+                      of_cleaner(164, "the copies before a segment ends"),
+                      of_cleaner(165, "the version of a page that was joined", many_keys, false, 8, true),
+                      of_cleaner(166, "the bound of a page that was joined", new_keys),
+                      of_cleaner(167, "the write-back of a segment's end")),
     number_of);
 
 }  // namespace

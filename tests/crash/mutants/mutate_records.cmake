@@ -6,9 +6,9 @@ function(outlast_mutate_records to)
   set(from ${PROJECT_SOURCE_DIR}/src/db/records)
   file(CONFIGURE OUTPUT ${to}/broken_records/defect.hpp CONTENT
        "#pragma once\nnamespace outlast::broken_records {\ninline int defect = 0;\n}\n")
-  foreach(HEADER IN ITEMS index_pages.hpp ordered_index.hpp index_build.hpp versions.hpp key_locks.hpp
-          object_memory.hpp segments.hpp record_store.hpp record_reads.hpp record_recovery.hpp record_writes.hpp
-          record_engine.hpp)
+  foreach(HEADER IN ITEMS index_pages.hpp ordered_index.hpp index_build.hpp index_joins.hpp versions.hpp key_locks.hpp
+          object_memory.hpp segments.hpp record_store.hpp record_cleaner.hpp record_reads.hpp record_recovery.hpp
+          record_writes.hpp record_engine.hpp)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${from}/${HEADER})
     file(READ ${from}/${HEADER} TEXT)
     string(REPLACE "<src/db/records/" "<broken_records/" TEXT "${TEXT}")
@@ -23,15 +23,15 @@ function(outlast_mutate_records to)
                          "  if (@D@) domain::fence<D>();")
       # 141: a write does not lock its key (V1, V4)
       outlast_mutate(141 "  const std::lock_guard lock(locks_[locks_.number_of(what.key)]);\n  const place at"
-                         "  std::unique_lock lock(locks_[locks_.number_of(what.key)], std::defer_lock);\n  const std::uint64_t early_version = version_after(index_.find(what.key).word);\n  if (@D@) lock.lock();\n  const place at")
+                         "  std::unique_lock lock(locks_[locks_.number_of(what.key)], std::defer_lock);\n  const successor early_next = successor_of(index_.find(what.key).word);\n  if (@D@) lock.lock();\n  const place at")
       # 142: the version is chosen before the key is locked (V4)
-      outlast_mutate(142 "  const std::uint64_t version = version_after(at.word);\n  install_one"
-                         "  const std::uint64_t version = @D@ ? version_after(at.word) : early_version;\n  install_one")
+      outlast_mutate(142 "  const successor next = successor_of(at.word);\n  install_one"
+                         "  const successor next = @D@ ? successor_of(at.word) : early_next;\n  install_one")
       # 143: whether snapshots exist is read before the leaf is locked (V2)
       outlast_mutate(143 "  const auto replace = [&](std::uint64_t there) {\n    before = there;"
                          "  const bool early_watched = moments_.is_watched();\n  const std::uint64_t early_now = moments_.now();\n  const auto replace = [&](std::uint64_t there) {\n    before = there;")
-      outlast_mutate(143 "    if (!moments_.is_watched()) {\n      take_chain(there, gone);\n      return record;"
-                         "    if (@D@ ? !moments_.is_watched() : !early_watched) {\n      take_chain(there, gone);\n      return record;")
+      outlast_mutate(143 "    if (!moments_.is_watched()) {\n      gone.add_chain(there);\n      return record;"
+                         "    if (@D@ ? !moments_.is_watched() : !early_watched) {\n      gone.add_chain(there);\n      return record;")
       # 144: the moment is read before the leaf is locked (V2)
       outlast_mutate(144 "    spare->moment.store(moments_.now(), relaxed);"
                          "    spare->moment.store(@D@ ? moments_.now() : early_now, relaxed);")
@@ -49,6 +49,9 @@ function(outlast_mutate_records to)
       # 153: a single write of a batch's key does not wait for the batch
       outlast_mutate(153 "  for (const change& each : mine.sorted) mine.locks.push_back(locks_.number_of(each.key));"
                          "  for (const change& each : mine.sorted) {\n    if (@D@) mine.locks.push_back(locks_.number_of(each.key));\n  }")
+      # 162: a record does not know the records before it (P7)
+      outlast_mutate(162 "  if (next <= usual) return {usual, oldest};" "  if (next <= usual) return {usual, @D@ ? oldest : no_ordinal};")
+      outlast_mutate(162 "  return {next, oldest};" "  return {next, @D@ ? oldest : no_ordinal};")
     elseif(HEADER STREQUAL "versions.hpp")
       # 149: a snapshot draws its moment before it declares itself (V3)
       outlast_mutate(149 "    watchers_.fetch_add(1, seq_cst);\n" "    if (@D@) watchers_.fetch_add(1, seq_cst);\n")
@@ -56,13 +59,41 @@ function(outlast_mutate_records to)
                          "    D::schedule_point();\n    if (!@D@) watchers_.fetch_add(1, seq_cst);\n    node.value() = moment;")
       # 150: a snapshot does not keep what it will see (V3)
       outlast_mutate(150 "    if (all_.empty()) oldest_.store(" "    if (@D@ && all_.empty()) oldest_.store(")
+    elseif(HEADER STREQUAL "record_cleaner.hpp")
+      # 157: a copy is not durable when its slot is stored (P5)
+      outlast_mutate(157 "  place_bytes(mine, to, bytes);"
+                         "  if (@D@) {\n    place_bytes(mine, to, bytes);\n  } else {\n    D::write(to, mine.scratch.data(), bytes);\n    domain::note_store<D>();\n  }")
+      # 158: the space of a segment is used while operations read it (P6)
+      outlast_mutate(158 "  segments_.discard(done);\n" "  segments_.discard(done);\n  if (!@D@) return segments_.release(done);\n")
+      # 159: a tombstone goes before the records that it hides (P7)
+      outlast_mutate(159 "  return of.present.have_none(" "  return !@D@ || of.present.have_none(")
+      # 160: a slot goes before the clock has passed its version (V8)
+      outlast_mutate(160 "  moments_.reach(records::moment_of(last) + 1);" "  if (@D@) moments_.reach(records::moment_of(last) + 1);")
+      # 161: a copy that only snapshots see counts after a crash
+      outlast_mutate(161 "age_word(in.ordinal, oldest, of.what == moved::fate::copied_aside);"
+                         "age_word(in.ordinal, oldest, @D@ && of.what == moved::fate::copied_aside);")
+      # 163: copies are younger than the records
+      outlast_mutate(163 "  const std::uint64_t oldest = oldest_ordinal(segments_.of_record(of.from).ordinal, age);"
+                         "  const std::uint64_t oldest = @D@ ? oldest_ordinal(segments_.of_record(of.from).ordinal, age) : in.ordinal;")
+      # 164: a segment ends before all its records were copied (P5)
+      outlast_mutate(164 "  if (bytes == 0) return end;\n"
+                         "  if (bytes == 0) return end;\n  if (!@D@) segments_.discard(segments_.of_record(of.all[first].from));\n")
+    elseif(HEADER STREQUAL "index_joins.hpp")
+      # 165: the version of a removed page does not change
+      outlast_mutate(165 "  unlock(right);\n  unlock(left);" "  if (@D@) {\n    unlock(right);\n  } else {\n    unlock_unchanged(right);\n  }\n  unlock(left);")
+      # 166: a joined page has the bound of one of its parts
+      outlast_mutate(166 "  to.high.store(from.high.load(relaxed), release);" "  if (@D@) to.high.store(from.high.load(relaxed), release);")
     elseif(HEADER STREQUAL "segments.hpp")
+      # 167: the end of a segment is not durable (P6, P7)
+      outlast_mutate(167 "    domain::persist<D>(&header, sizeof header);\n    bytes_.fetch_sub"
+                         "    if (@D@) domain::persist<D>(&header, sizeof header);\n    bytes_.fetch_sub")
       # 151: a segment is not found after a crash (P3)
-      outlast_mutate(151 "    domain::persist<D>(&header, sizeof header);" "    if (@D@) domain::persist<D>(&header, sizeof header);")
+      outlast_mutate(151 "std::memory_order_release);\n    domain::note_store<D>();\n    domain::persist<D>(&header, sizeof header);\n  }\n\n  alloc"
+                         "std::memory_order_release);\n    domain::note_store<D>();\n    if (@D@) domain::persist<D>(&header, sizeof header);\n  }\n\n  alloc")
     elseif(HEADER STREQUAL "record_recovery.hpp")
       # 152: what a killed process had written is not durable when its segment is sealed (P8)
-      outlast_mutate(152 "  domain::flush<D>(block + last, at - last);"
-                         "  if (@D@) domain::flush<D>(block + last, at - last);")
+      outlast_mutate(152 "  domain::flush<D>(block + from, at - from);"
+                         "  if (@D@) domain::flush<D>(block + from, at - from);")
       # 154: a part of a batch counts
       outlast_mutate(154 "    if (!is_entry) {\n" "    if (!is_entry) {\n      if (!@D@) return at;\n")
     elseif(HEADER STREQUAL "ordered_index.hpp")

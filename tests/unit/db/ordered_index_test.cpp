@@ -11,11 +11,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -207,6 +209,38 @@ TYPED_TEST(indexes, are_built_of_parts) {
       this->compare(index, keys);
     }
   }
+}
+
+TYPED_TEST(indexes, join_their_pages_when_keys_go) {
+  typename TestFixture::index_type index{key_order(), key_at_address()};
+  std::mt19937_64 random(8);
+  std::set<std::string> present;
+  const std::size_t least = index.bytes();
+  const auto retire = [&](auto* gone) { index.destroy_retired(gone); };
+  const auto remove = [&](const std::string& key) {
+    if (index.remove(key, index.find(key).word)) index.join_towards(key, retire);
+    present.erase(key);
+  };
+  for (int round = 0; round < 4; ++round) {
+    while (present.size() < 3000) {
+      const std::string key = random_key(random);
+      this->put(index, key);
+      present.insert(key);
+    }
+    const std::size_t most = index.bytes();
+    // From the front, from the back, in any order.
+    while (present.size() > 40) {
+      const auto which = round == 0   ? present.begin()
+                         : round == 1 ? std::prev(present.end())
+                                      : present.lower_bound(random_key(random));
+      if (which != present.end()) remove(std::string(*which));
+    }
+    EXPECT_LT(index.bytes() - least, (most - least) / 8);
+    this->compare(index, {present.begin(), present.end()});
+  }
+  while (!present.empty()) remove(std::string(*present.begin()));
+  EXPECT_LE(index.bytes(), 2 * least);
+  this->compare(index, {});
 }
 
 TYPED_TEST(indexes, serve_several_threads) {

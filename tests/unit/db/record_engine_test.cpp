@@ -3,11 +3,8 @@
 #include <outlast/db/detail/engine.hpp>
 #include <outlast/domain/adr.hpp>
 #include <outlast/domain/process.hpp>
-#include <outlast/pool/any_domain.hpp>
-#include <outlast/pool/pool.hpp>
-#include <src/db/records/record_engine.hpp>
 #include <tests/support/reasons.hpp>
-#include <tests/support/temp_pool.hpp>
+#include <tests/unit/db/record_engines.hpp>
 
 #include <gtest/gtest.h>
 
@@ -27,93 +24,10 @@
 namespace outlast::store_detail::records {
 namespace {
 
-/// Segments and pages of a few records.
-struct small_shape : usual_shape {
-  static constexpr unsigned leaf_slots = 4;
-  static constexpr unsigned page_keys = 3;
-  static constexpr std::size_t key_locks = 8;
-  static constexpr std::size_t min_segment_bytes = 4096;
-  static constexpr std::size_t max_segment_bytes = 16384;
-  static constexpr bool large_pages = false;
-};
-
-template <class Domain, class Shape>
-struct variant {
-  using domain_type = Domain;
-  using shape = Shape;
-};
-
-using content = std::map<std::string, std::string>;
-
-template <class Variant>
-class record_engines : public testing::Test {
- protected:
-  using engine_type = record_engine<typename Variant::domain_type, typename Variant::shape>;
-
-  record_engines() {
-    pool.options().format_version = 2;
-    open();
-  }
-
-  void open(store_options wanted = {}) {
-    if (wanted.order_name.empty()) wanted.order_name = "by bytes";
-    store = std::make_unique<engine_type>(
-        std::shared_ptr<basic_pool<typename Variant::domain_type>>(&*pool, [](auto*) {}), wanted);
-  }
-  void kill_and_open() {
-    store.reset();
-    pool.abandon();
-    pool.open();
-    open();
-  }
-  void close_and_open() {
-    store->close();
-    store.reset();
-    pool.abandon();
-    pool.open();
-    open();
-  }
-  static content content_of(const snapshot& at, bool backwards = false) {
-    content all;
-    std::string last;
-    const auto here = at.iterate();
-    if (backwards) {
-      for (here->seek_to_last(); here->is_valid(); here->prev()) add(*here, all);
-    } else {
-      for (here->seek_to_first(); here->is_valid(); here->next()) add(*here, all);
-    }
-    return all;
-  }
-  static void add(const cursor& here, content& to) {
-    EXPECT_TRUE(here.is_intact());
-    EXPECT_TRUE(to.emplace(here.here().key, here.here().value).second);
-  }
-  void expect_content(const content& expected) {
-    EXPECT_EQ(store->check(), "");
-    EXPECT_EQ(store->keys(), expected.size());
-    const auto now = store->take_snapshot();
-    EXPECT_EQ(content_of(*now), expected);
-    EXPECT_EQ(content_of(*now, true), expected);
-    std::string value;
-    for (const auto& [key, held] : expected) {
-      ASSERT_EQ(store->get(key, value, true), lookup_status::found);
-      ASSERT_EQ(value, held);
-    }
-  }
-
-  test::temp_pool<typename Variant::domain_type> pool{std::size_t{16} << 20};
-  std::unique_ptr<engine_type> store;
-};
-
 using variants =
     testing::Types<variant<domain::process, small_shape>, variant<domain::adr, small_shape>,
                    variant<domain::process, usual_shape>>;
 TYPED_TEST_SUITE(record_engines, variants);
-
-std::string random_value(std::mt19937_64& random) {
-  const std::size_t bytes = random() % 64 == 0 ? random() % 9000 : random() % 80;
-  return std::string(bytes, static_cast<char>('a' + random() % 26));
-}
 
 TYPED_TEST(record_engines, hold_what_a_map_holds) {
   std::mt19937_64 random(3);

@@ -1,0 +1,499 @@
+// The cleaner of a store of records: returns the space of records that do not count any more.
+//
+// A victim is a sealed segment. Its records that count are copied to another segment, in groups:
+// the locks of their keys are taken, all copies of a group wait for one fence, and then the slots
+// are changed. Afterwards the segment ends, durably. Its space is used again after all operations
+// that may read it. Cleaning is the work of all threads: of the cleaner's own thread, and of
+// writers where that one cannot keep up. A victim that a thread has begun can be continued by any
+// other thread.
+//
+// A tombstone can go if no older record of its key is in a segment that exists (P7). Each record
+// knows the oldest segment that may have a record of its key, and each tombstone the first ordinal
+// that was free when it was written. If tombstones take much space, all older segments are cleaned
+// once, so that nothing before these tombstones is left.
+#pragma once
+
+#include <src/db/records/record_store.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace outlast::store_detail::records {
+
+/// A segment that is being cleaned.
+template <domain::persistence_domain D, class Shape>
+struct record_store<D, Shape>::victim {
+  segment<D>* of = nullptr;
+  std::size_t at = sizeof(segment_header);  ///< of the next record
+  bool is_damaged = false;                  ///< the record there is not intact
+  present_segments present;                 ///< includes all segments that exist
+  std::uint64_t listed_at = 0;              ///< number of discarded segments then
+  std::unique_ptr<victim> next;             ///< in the list of the store
+};
+
+/// A record of a victim.
+template <domain::persistence_domain D, class Shape>
+struct record_store<D, Shape>::moved {
+  enum class fate {
+    dead,          ///< does not count
+    copied,        ///< is the newest of its key
+    copied_aside,  ///< only snapshots see it
+    dropped,       ///< is a tombstone of a key without other records
+  };
+
+  [[nodiscard]] bool is_copied() const noexcept {
+    return what == fate::copied || what == fate::copied_aside;
+  }
+
+  std::uint64_t from = 0;  ///< its place
+  std::uint64_t to = 0;    ///< of the copy
+  fate what = fate::dead;
+};
+
+template <domain::persistence_domain D, class Shape>
+struct record_store<D, Shape>::group_of_records {
+  static constexpr unsigned max = 16;
+
+  std::array<moved, max> all;
+  unsigned count = 0;
+};
+
+// ---- one victim ----
+
+/// Reads the next records of a victim, and chooses those that may count. Sets the position after
+/// them. The answers of the index are outdated until the keys are locked.
+template <domain::persistence_domain D, class Shape>
+std::size_t record_store<D, Shape>::read_group(hand& mine, victim& of, group_of_records& to) {
+  const segment<D>& in = *of.of;
+  const std::size_t end = in.end.load(relaxed);
+  std::size_t at = of.at;
+  std::size_t bytes = 0;
+  mine.locks.clear();
+  while (at < end && to.count < group_of_records::max && at - of.at < Shape::max_copied_record) {
+    if (!is_intact_record(in.begin + at, end - at, in.salt)) {
+      of.is_damaged = to.count == 0;
+      break;
+    }
+    const std::uint64_t place = in.offset + at;
+    const record_header& record = record_at(place);
+    const std::size_t its = bytes_of(record);
+    const bool has_key =
+        record.kind() == record_kind::put || record.kind() == record_kind::tombstone;
+    if (has_key && has_place<D>(index_.find(record.key()).word, place)) {
+      if (to.count != 0 && bytes + its > Shape::max_copied_record) break;
+      bytes += its;
+      to.all[to.count++].from = place;
+      mine.locks.push_back(locks_.number_of(record.key()));
+    }
+    at += its;
+  }
+  return at;
+}
+
+/// Determines what becomes of a record. Requires: the caller holds the lock of its key.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::examine(const victim& of, moved& each) {
+  using fate = typename moved::fate;
+  const record_header& record = record_at(each.from);
+  place at = index_.find(record.key());
+  if (is_node(at.word) && has_place<D>(at.word, each.from)) {
+    remove_unseen(record.key(), at);
+    at = index_.find(record.key());
+  }
+  if (!has_place<D>(at.word, each.from)) {
+    each.what = fate::dead;
+  } else if (newest_record<D>(at.word) != each.from) {
+    each.what = fate::copied_aside;
+  } else if (record.kind() == record_kind::tombstone && !is_node(at.word) &&
+             is_droppable(of, record)) {
+    each.what = fate::dropped;
+  } else {
+    each.what = fate::copied;
+  }
+}
+/// Returns whether a tombstone has nothing to hide (P7).
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::is_droppable(const victim& of, const record_header& tombstone) const {
+  tombstone_bound bound = 0;
+  if (tombstone.value_bytes != sizeof bound) return false;
+  std::memcpy(&bound, tombstone.value().data(), sizeof bound);
+  const std::uint64_t oldest = oldest_ordinal(of.of->ordinal, tombstone.age());
+  return of.present.have_none(oldest, bound, of.of->ordinal, hash_of_only(tombstone.key()));
+}
+
+/// Cleans the next records of a victim. `to`: the segment for copies.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::clean_group(hand& mine, victim& of, segment<D>*& to, purpose why) {
+  const operating inside(epochs_);
+  const typename writer_gate<D>::writing writes(gate_, mine.writing);
+  group_of_records group;
+  const std::size_t next = read_group(mine, of, group);
+  if (group.count != 0) {
+    const typename key_locks<D, Shape>::several locked(locks_, mine.locks);
+    for (unsigned i = 0; i < group.count; ++i) examine(of, group.all[i]);
+    for (unsigned i = 0; i < group.count;) i = copy_some(mine, group, i, to, why);
+    drop_tombstones(group);
+  }
+  of.at = next;
+}
+
+/// Copies records of a group from `first` on, as many as fit into one segment, and stores their
+/// slots. Returns the number of the next one.
+template <domain::persistence_domain D, class Shape>
+unsigned record_store<D, Shape>::copy_some(hand& mine, group_of_records& of, unsigned first,
+                                           segment<D>*& open, purpose why) {
+  const std::size_t room = open == nullptr ? 0 : open->bytes - open->end.load(relaxed);
+  std::size_t bytes = 0;
+  unsigned end = first;
+  for (; end < of.count; ++end) {
+    if (!of.all[end].is_copied()) continue;
+    const std::size_t its = bytes_of(record_at(of.all[end].from));
+    // As a last resort a record alone must fit into a new segment.
+    const bool is_enough = bytes <= room || why == purpose::last_resort;
+    if (bytes != 0 && is_enough && bytes + its > room) break;
+    bytes += its;
+  }
+  if (bytes == 0) return end;
+  std::byte* const to = reserve_in(open, bytes, why);
+  if (bytes > Shape::max_copied_record) {
+    copy_long(of, first, end, *open, to);
+  } else {
+    copy_short(mine, of, first, end, *open, to, bytes);
+  }
+  for (unsigned i = first; i < end; ++i) {
+    if (of.all[i].is_copied()) install_copy(of.all[i]);
+  }
+  return end;
+}
+/// Returns record_header::age_or_entries of a copy. What only snapshots see does not count after a
+/// crash.
+template <domain::persistence_domain D, class Shape>
+std::uint32_t record_store<D, Shape>::age_of_copy(const moved& of, const segment<D>& in) const {
+  const std::uint32_t age = record_at(of.from).age();
+  const std::uint64_t oldest = oldest_ordinal(segments_.of_record(of.from).ordinal, age);
+  return age_word(in.ordinal, oldest, of.what == moved::fate::copied_aside);
+}
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::copy_short(hand& mine, group_of_records& of, unsigned first,
+                                        unsigned end, const segment<D>& in, std::byte* to,
+                                        std::size_t bytes) {
+  const std::uint64_t offset = this->pool().pages().offset_of(to);
+  mine.scratch.resize(std::max(mine.scratch.size(), bytes));
+  std::memset(mine.scratch.data(), 0, bytes);
+  std::size_t at = 0;
+  for (unsigned i = first; i < end; ++i) {
+    moved& each = of.all[i];
+    if (!each.is_copied()) continue;
+    const record_header& record = record_at(each.from);
+    const std::size_t text_bytes = record.key_bytes() + record.value_bytes;
+    auto& copy = *new (mine.scratch.data() + at) record_header(record);
+    copy.age_or_entries = age_of_copy(each, in);
+    std::memcpy(mine.scratch.data() + at + sizeof copy, record.text(), text_bytes);
+    copy.check = check_of(copy, record.length_kind, text_bytes, in.salt);
+    each.to = offset + at;
+    at += bytes_of(record);
+  }
+  // (P5) the copies are durable before their slots are stored, and before the victim ends.
+  place_bytes(mine, to, bytes);
+}
+/// Copies a group of one record.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::copy_long(group_of_records& of, unsigned first, unsigned end,
+                                       segment<D>& in, std::byte* to) {
+  for (unsigned i = first; i < end; ++i) {
+    moved& each = of.all[i];
+    if (!each.is_copied()) continue;
+    const record_header& record = record_at(each.from);
+    each.to = place_long(in, to, {record.key(), record.value(), record.kind()},
+                         age_of_copy(each, in), record.version);
+  }
+}
+
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::install_copy(const moved& each) {
+  const std::string_view key = record_at(each.from).key();
+  static_cast<void>(index_.update(key, index_.find(key), [&](std::uint64_t there) {
+    if (!is_node(there)) return there == each.from ? each.to : there;
+    static_cast<void>(replace_in_chain<D>(there, each.from, each.to));
+    return there;
+  }));
+}
+
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::drop_tombstones(const group_of_records& of) {
+  using fate = typename moved::fate;
+  std::uint64_t last = 0;
+  for (unsigned i = 0; i < of.count; ++i) {
+    if (of.all[i].what != fate::dropped) continue;
+    last = std::max(last, record_at(of.all[i].from).version);
+  }
+  if (last == 0) return;
+  // (V8) a key without a slot gets versions after those of the records that it had.
+  moments_.reach(records::moment_of(last) + 1);
+  for (unsigned i = 0; i < of.count; ++i) {
+    if (of.all[i].what != fate::dropped) continue;
+    const std::string_view key = record_at(of.all[i].from).key();
+    const bool is_small = index_.remove(key, of.all[i].from);
+    static_cast<void>(tombstones_.add(-1));
+    if (is_small) index_.join_towards(key, [this](auto* gone) { this->retire(gone); });
+  }
+}
+
+/// Ends a segment without records that count.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::finish(segment<D>& done) {
+  discarded_.fetch_add(1, relaxed);
+  segments_.discard(done);
+  // (P6) its space is used again after the operations that may read it.
+  epochs_.retire(
+      &done, this,
+      [](void* self, void* gone) noexcept {
+        if (gone == nullptr) return;  // its space stays in use until the next opening
+        auto& store = *static_cast<record_store*>(self);
+        store.segments_.release(*static_cast<segment<D>*>(gone));
+        store.released_.fetch_add(1, relaxed);
+      },
+      this->arena().owner_of_calls());
+}
+
+// ---- the choice of victims ----
+
+/// Returns a victim that a thread has begun, or a new one. Throws std::bad_alloc.
+template <domain::persistence_domain D, class Shape>
+auto record_store<D, Shape>::take_victim(const wanted_victim& wanted) -> std::unique_ptr<victim> {
+  std::unique_ptr<victim> taken;
+  {
+    const std::lock_guard lock(victims_lock_);
+    if (victims_ != nullptr) {
+      taken = std::move(victims_);
+      victims_ = std::move(taken->next);
+    }
+  }
+  if (taken == nullptr) {
+    taken = std::make_unique<victim>();
+    taken->of = segments_.take_victim(wanted);
+    if (taken->of == nullptr) return nullptr;
+  }
+  // (P4) no thread appends to a sealed segment, and all its records have their slots. (P7) the list
+  // is made after that.
+  const std::uint64_t discarded = discarded_.load(acquire);
+  if (!taken->present.all.empty() && taken->listed_at == discarded) return taken;
+  try {
+    segments_.list(taken->present);
+    taken->listed_at = discarded;
+  } catch (...) {
+    put_back(std::move(taken));
+    throw;
+  }
+  return taken;
+}
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::put_back(std::unique_ptr<victim> one) noexcept {
+  const std::lock_guard lock(victims_lock_);
+  one->next = std::move(victims_);
+  victims_ = std::move(one);
+}
+
+/// Cleans for about `bytes`. Returns false if there is no victim. `to`: the segment for copies.
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::clean(std::size_t bytes, const wanted_victim& wanted,
+                                   segment<D>*& to, purpose why) {
+  std::unique_ptr<victim> one = take_victim(wanted);
+  if (one == nullptr) return false;
+  const std::size_t end = one->of->end.load(relaxed);
+  const std::size_t pause = one->at + std::min(bytes, end - one->at);
+  try {
+    while (one->at < end && one->at <= pause && !one->is_damaged) {
+      clean_group(hands_.local(), *one, to, why);
+    }
+  } catch (...) {
+    put_back(std::move(one));
+    throw;
+  }
+  if (one->is_damaged) return true;  // the segment stays as it is
+  if (one->at < end) {
+    put_back(std::move(one));
+  } else {
+    finish(*one->of);
+    epochs_.collect();
+  }
+  return true;
+}
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::clean(std::size_t bytes, const wanted_victim& wanted) {
+  return clean(bytes, wanted, hands_.local().copies, purpose::clean);
+}
+
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::clean_if_useful(std::size_t bytes) {
+  if (discarded_.load(relaxed) != released_.load(relaxed)) epochs_.collect();
+  if (has_many_nodes()) {
+    collect();
+    nodes_left_.store(objects_.template count<node>(), relaxed);
+  }
+  const use_of_segments use = segment_use();
+  if (is_emptier_than(use, Shape::fullest_percent) &&
+      clean(bytes, {.percent = (100 - Shape::fullest_percent) / 2})) {
+    return true;
+  }
+  is_crowded_.store(false, relaxed);
+  std::uint64_t until = renewed_until_.load(relaxed);
+  if (until == 0) {
+    if (!has_many_tombstones(use)) return false;
+    seal_all();
+    until = segments_.next_ordinal();
+    renewed_until_.store(until, relaxed);
+  }
+  if (clean(bytes, {.oldest = true, .before = until})) return true;
+  renewed_until_.store(0, relaxed);
+  tombstones_left_.store(tombstones_.sum(), relaxed);
+  return false;
+}
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::is_emptier_than(const use_of_segments& use, unsigned percent) {
+  return (use.bytes - use.useless) * 100 < use.bytes * std::uint64_t{percent};
+}
+/// Returns whether versions for snapshots are an eighth of the keys, and twice as many as those that
+/// were needed before. They hide that records do not count any more.
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::has_many_nodes() const {
+  const std::size_t present = objects_.template count<node>();
+  return present >= Shape::few_nodes && present > keys() / 8 &&
+         present > 2 * nodes_left_.load(relaxed);
+}
+/// Returns whether tombstones take a tenth of what counts, and are twice as many as those that the
+/// last pass over all segments left.
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::has_many_tombstones(const use_of_segments& use) const {
+  const std::int64_t present = tombstones_.sum();
+  const std::int64_t least = std::max<std::int64_t>(Shape::few_tombstones,
+                                                    2 * tombstones_left_.load(relaxed));
+  if (present < least) return false;
+  constexpr std::size_t usual_bytes = record_bytes(16, sizeof(tombstone_bound));
+  return static_cast<std::size_t>(present) * usual_bytes * 10 > use.bytes - use.useless;
+}
+
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::compact() {
+  // A pass returns the records that the tombstones of the pass before it had to hide.
+  for (std::int64_t last = 0, left = tombstones_.sum();; left = tombstones_.sum()) {
+    seal_all();
+    const std::uint64_t end = segments_.next_ordinal();
+    while (left != 0 && clean(Shape::max_segment_bytes, {.oldest = true, .before = end})) {
+    }
+    while (clean(Shape::max_segment_bytes, {.percent = 1, .before = end})) {
+    }
+    await_discarded();
+    if (left == 0 || left == last) return;
+    last = left;
+  }
+}
+
+/// Seals all segments to which threads append, so that they can be victims.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::seal_all() {
+  close_gate();
+  const struct opening {
+    writer_gate<D>& gate;
+    ~opening() { gate.open(); }
+  } opens{gate_};
+  hands_.for_each([this](hand& each) {
+    for (segment<D>** const open : {&each.open, &each.dedicated, &each.copies}) {
+      if (*open != nullptr) segments_.seal(*std::exchange(*open, nullptr));
+    }
+  });
+  if (last_copies_ != nullptr) segments_.seal(*std::exchange(last_copies_, nullptr));
+}
+
+// ---- writers ----
+
+/// Called when a segment is made.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::look_at_space() {
+  const use_of_segments use = segment_use();
+  if (is_emptier_than(use, Shape::help_percent)) is_crowded_.store(true, relaxed);
+  if (wake_ && is_cleaning_useful()) wake_();
+}
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::is_cleaning_useful() const {
+  const use_of_segments use = segment_use();
+  return is_emptier_than(use, Shape::fullest_percent) || has_many_tombstones(use) ||
+         has_many_nodes() || discarded_.load(relaxed) != released_.load(relaxed);
+}
+
+/// Cleans after a write, if the cleaner's thread cannot keep up.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::help_to_clean(hand& mine) {
+  if (mine.written < Shape::help_after_bytes) return;
+  const std::size_t bytes = 3 * std::exchange(mine.written, 0);
+  if (!is_crowded_.load(relaxed)) return;
+  try {
+    if (!clean(std::min(bytes, 3 * Shape::max_segment_bytes),
+               {.percent = (100 - Shape::fullest_percent) / 2})) {
+      is_crowded_.store(false, relaxed);
+    }
+  } catch (const out_of_space&) {
+    // Writers that find no space try to make some.
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+/// Calls `write`, which may find no space, again while cleaning returns space.
+template <domain::persistence_domain D, class Shape>
+template <class Write>
+auto record_store<D, Shape>::with_space(Write&& write) {
+  // Each segment is cleaned once at most, so that the attempts end.
+  const std::uint64_t end = segments_.next_ordinal();
+  for (;;) {
+    const std::uint64_t before = released_.load(relaxed);
+    try {
+      return write();
+    } catch (const out_of_space&) {
+      if (!make_space(before, end)) throw;
+    }
+  }
+}
+/// Returns whether space was returned since `before`. Until then, cleans segments with ordinals
+/// below `end`. Copies have a segment that only this function uses, by one thread at a time, so that
+/// the space that was kept back suffices.
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::make_space(std::uint64_t before, std::uint64_t end) {
+  const std::lock_guard alone(last_resort_lock_);
+  const auto is_done = [&] { return released_.load(relaxed) != before; };
+  for (bool has_cleaned = true; !is_done();) {
+    if (!has_cleaned) return false;
+    try {
+      has_cleaned = clean(Shape::max_segment_bytes,
+                          {.percent = Shape::least_gain_percent,
+                           .by_dead_records = true,
+                           .before = end},
+                          last_copies_, purpose::last_resort);
+    } catch (const out_of_space&) {
+      has_cleaned = false;  // what was discarded can still be returned
+    }
+    await_discarded();
+  }
+  return true;
+}
+/// Waits for a while until the operations have ended that may read discarded segments.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::await_discarded() {
+  constexpr unsigned patience = domain::has_real_threads<D> ? 10'000 : 3;  // rounds
+  domain::backoff<D> waiting;
+  for (unsigned i = 0; i < patience; ++i) {
+    if (discarded_.load(relaxed) == released_.load(relaxed)) return;
+    epochs_.collect();
+    waiting.wait();
+  }
+}
+
+}  // namespace outlast::store_detail::records

@@ -1,0 +1,299 @@
+// The space of the record engine: it follows the data, and returning it loses nothing.
+#include <outlast/base/error.hpp>
+#include <outlast/db/detail/engine.hpp>
+#include <outlast/domain/adr.hpp>
+#include <outlast/domain/process.hpp>
+#include <tests/unit/db/record_engines.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace outlast::store_detail::records {
+namespace {
+
+template <class Variant>
+class cleaned_engines : public record_engines<Variant> {
+ protected:
+  std::size_t segment_bytes() {
+    const space_use use = this->store->space();
+    return use.live + use.retained;
+  }
+  void put_all(int keys, char fill, content& model) {
+    for (int i = 0; i < keys; ++i) {
+      const std::string key = "key" + std::to_string(i);
+      model[key] = std::string(100, fill);
+      this->store->put(key, model[key], false);
+    }
+  }
+};
+
+using variants =
+    testing::Types<variant<domain::process, small_shape>, variant<domain::adr, small_shape>,
+                   variant<domain::process, usual_shape>>;
+TYPED_TEST_SUITE(cleaned_engines, variants);
+
+TYPED_TEST(cleaned_engines, need_no_more_space_after_many_rounds) {
+  content model;
+  for (int round = 0; round < 40; ++round) {
+    this->put_all(2000, static_cast<char>('a' + round % 26), model);
+  }
+  // 40 rounds are 11 MB of records; what counts is 0.3 MB.
+  EXPECT_LT(this->segment_bytes(), std::size_t{3} << 20);
+  this->expect_content(model);
+  this->kill_and_open();
+  this->expect_content(model);
+}
+
+TYPED_TEST(cleaned_engines, return_all_space_that_does_not_count) {
+  content model;
+  for (int round = 0; round < 3; ++round) this->put_all(2000, 'a', model);
+  this->store->collect();
+  const space_use use = this->store->space();
+  EXPECT_GE(use.live, std::size_t{2000} * 100);
+  EXPECT_LE(use.live + use.retained, use.live * 5 / 4 + 2 * usual_shape::min_segment_bytes);
+  this->expect_content(model);
+  for (int i = 0; i < 2000; ++i) {
+    if (i % 100 != 0) this->store->erase("key" + std::to_string(i), false);
+    if (i % 100 != 0) model.erase("key" + std::to_string(i));
+  }
+  this->store->collect();
+  this->store->collect();
+  EXPECT_LE(this->store->space().live, std::size_t{20} * 200);
+  this->expect_content(model);
+  this->kill_and_open();
+  this->expect_content(model);
+}
+
+TYPED_TEST(cleaned_engines, serve_as_a_queue_of_new_keys) {
+  std::deque<int> held;
+  content model;
+  std::size_t index_bytes = 0;
+  for (int i = 0; i < 60'000; ++i) {
+    const auto name = [](int number) { return "item" + std::to_string(1'000'000 + number); };
+    model[name(i)] = std::to_string(i);
+    this->store->put(name(i), model[name(i)], false);
+    held.push_back(i);
+    if (held.size() > 200) {
+      this->store->erase(name(held.front()), false);
+      model.erase(name(held.front()));
+      held.pop_front();
+    }
+    if (i == 20'000) index_bytes = this->store->volatile_bytes();
+  }
+  EXPECT_LT(this->segment_bytes(), std::size_t{3} << 20);
+  EXPECT_LT(this->store->volatile_bytes(), 2 * index_bytes + (std::size_t{1} << 20));
+  this->expect_content(model);
+  this->store->collect();
+  this->store->collect();
+  EXPECT_LT(this->store->volatile_bytes(), std::size_t{256} << 10);
+  this->expect_content(model);
+  this->kill_and_open();
+  this->expect_content(model);
+}
+
+TYPED_TEST(cleaned_engines, hold_what_a_map_holds_between_kills) {
+  std::mt19937_64 random(17);
+  content model;
+  std::vector<std::pair<std::unique_ptr<snapshot>, content>> kept;
+  const auto look = [&] {
+    for (const auto& [then, all] : kept) {
+      ASSERT_EQ(this->content_of(*then), all);
+    }
+  };
+  for (int life = 0; life < 12; ++life) {
+    for (int i = 0; i < 500; ++i) {
+      const std::string key = "k" + std::to_string(random() % 60);
+      switch (random() % 8) {
+        case 0:
+        case 1:
+        case 2:
+          this->store->erase(key, false);
+          model.erase(key);
+          break;
+        case 3: {
+          changes batch;
+          for (int k = 0; k < 4; ++k) {
+            const std::string one = "k" + std::to_string(random() % 60);
+            if (random() % 2 == 0) {
+              batch.erase(one);
+              model.erase(one);
+            } else {
+              model[one] = random_value(random);
+              batch.put(one, model[one]);
+            }
+          }
+          this->store->apply(std::move(batch), true);
+          break;
+        }
+        default:
+          model[key] = random_value(random);
+          this->store->put(key, model[key], true);
+      }
+      if (random() % 25 == 0) this->store->compact();
+      if (random() % 60 == 0) kept.emplace_back(this->store->take_snapshot(), model);
+      if (kept.size() > 2) kept.erase(kept.begin());
+      if (random() % 50 == 0) look();
+    }
+    this->expect_content(model);
+    look();
+    kept.clear();
+    if (life % 3 == 0) {
+      this->close_and_open();
+    } else {
+      this->kill_and_open();
+    }
+    this->expect_content(model);
+  }
+}
+
+TYPED_TEST(cleaned_engines, that_are_full_can_erase_and_write_again) {
+  content model;
+  int keys = 0;
+  const auto fill = [&] {
+    for (bool is_full = false; !is_full;) {
+      const std::string key = "key" + std::to_string(keys);
+      try {
+        this->store->put(key, std::string(3000, 'x'), true);
+        model[key] = std::string(3000, 'x');
+        ++keys;
+      } catch (const out_of_space&) {
+        is_full = true;
+      }
+    }
+  };
+  fill();
+  this->expect_content(model);
+  const int first_keys = keys;
+  for (int round = 0; round < 3; ++round) {
+    // Erasures of single keys, in any order, never need more space than there is.
+    for (int i = round; i < keys; i += 3) {
+      this->store->erase("key" + std::to_string(i), true);
+      model.erase("key" + std::to_string(i));
+    }
+    for (int i = 0; i < first_keys / 4; ++i) {
+      const std::string key = "new" + std::to_string(i);
+      this->store->put(key, std::string(3000, 'y'), true);
+      model[key] = std::string(3000, 'y');
+    }
+    this->expect_content(model);
+    this->kill_and_open();
+    this->expect_content(model);
+    fill();
+  }
+}
+
+TYPED_TEST(cleaned_engines, overwrite_in_a_store_that_is_almost_full) {
+  content model;
+  int keys = 0;
+  try {
+    for (;; ++keys) {
+      this->store->put("key" + std::to_string(keys), std::string(1000, 'x'), true);
+    }
+  } catch (const out_of_space&) {
+  }
+  for (int i = keys * 8 / 10; i < keys; ++i) this->store->erase("key" + std::to_string(i), true);
+  keys = keys * 8 / 10;
+  for (int i = 0; i < keys; ++i) model["key" + std::to_string(i)] = std::string(1000, 'x');
+  std::mt19937_64 random(3);
+  for (int i = 0; i < keys; ++i) {
+    const std::string key =
+        "key" + std::to_string(random() % static_cast<std::uint64_t>(keys));
+    model[key] = std::string(1000, static_cast<char>('a' + random() % 26));
+    this->store->put(key, model[key], true);
+  }
+  this->expect_content(model);
+  this->kill_and_open();
+  this->expect_content(model);
+}
+
+TYPED_TEST(cleaned_engines, return_the_space_of_old_snapshots) {
+  content model;
+  this->put_all(3000, 'a', model);
+  auto then = this->store->take_snapshot();
+  const content held = model;
+  for (int round = 0; round < 4; ++round) {
+    this->put_all(3000, static_cast<char>('b' + round), model);
+    this->store->compact();
+    ASSERT_EQ(this->content_of(*then), held);
+  }
+  this->expect_content(model);
+  then.reset();
+  this->store->collect();
+  EXPECT_LT(this->store->space().live, std::size_t{3000} * 200);
+  this->expect_content(model);
+}
+
+TYPED_TEST(cleaned_engines, move_long_values) {
+  content model;
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 120; ++i) {
+    const std::string key = "k" + std::to_string(random() % 6);
+    model[key] = std::string(random() % 400'000, static_cast<char>('a' + random() % 26));
+    this->store->put(key, model[key], true);
+    if (i % 10 == 0) this->store->compact();
+  }
+  this->expect_content(model);
+  this->kill_and_open();
+  this->expect_content(model);
+}
+
+TYPED_TEST(cleaned_engines, serve_threads_while_they_clean) {
+  constexpr int keys = 300;
+  constexpr int threads = 3;
+  const auto name = [](std::uint64_t i) { return "key" + std::to_string(i); };
+  std::atomic<bool> ends{false};
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> all;
+  // Each thread writes its own keys, and finds what it wrote.
+  for (int t = 0; t < threads; ++t) {
+    all.emplace_back([&, t] {
+      std::mt19937_64 random(static_cast<std::uint64_t>(t));
+      std::vector<std::string> mine(keys);
+      std::string found;
+      for (int i = 0; i < 6000; ++i) {
+        const std::uint64_t which = random() % keys;
+        const std::string key = name(which * threads + static_cast<std::uint64_t>(t));
+        if (random() % 3 == 0) {
+          this->store->erase(key, false);
+          mine[which].clear();
+        } else {
+          mine[which] = std::to_string(i) + std::string(random() % 200, 'v');
+          this->store->put(key, mine[which], false);
+        }
+        const bool is_there = this->store->get(key, found, true) == lookup_status::found;
+        if (is_there != !mine[which].empty() || (is_there && found != mine[which])) ++wrong;
+      }
+      for (std::uint64_t i = 0; i < keys; ++i) {
+        const std::string key = name(i * threads + static_cast<std::uint64_t>(t));
+        const bool is_there = this->store->get(key, found, true) == lookup_status::found;
+        if (is_there != !mine[i].empty() || (is_there && found != mine[i])) ++wrong;
+      }
+    });
+  }
+  std::thread cleaner([&] {
+    while (!ends) {
+      const auto now = this->store->take_snapshot();
+      const content one = this->content_of(*now);
+      this->store->compact();
+      if (this->content_of(*now, true) != one) ++wrong;
+    }
+  });
+  for (std::thread& each : all) each.join();
+  ends = true;
+  cleaner.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(this->store->check(), "");
+}
+
+}  // namespace
+}  // namespace outlast::store_detail::records

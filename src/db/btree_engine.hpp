@@ -40,7 +40,6 @@ static_assert(sizeof(store_facts) == 32);
 [[nodiscard]] std::unique_ptr<engine> open_mapped_engine(const store_options& wanted);
 [[nodiscard]] std::unique_ptr<engine> open_journaled_engine(const store_options& wanted);
 /// Opens a store for reading, as open_to_read() does.
-struct read_image;
 [[nodiscard]] std::unique_ptr<engine> open_image(const store_options& wanted,
                                                  std::unique_ptr<read_image> image);
 
@@ -54,40 +53,23 @@ using tree = containers::bplus_tree<std::string, std::string, key_order>;
 }
 
 /// Returns the options for the pool of a store. The pool grows for the replicas, for which it has
-/// address space. Its file is sparse.
+/// address space, or for the records. Its file is sparse.
 [[nodiscard]] inline pool_options pool_for(const store_options& wanted) {
   pool_options made;
   made.capacity_bytes = pool_bytes_for(wanted);
+  if (wanted.kind == engine_kind::records) {
+    made.capacity_bytes = wanted.asks_for_capacity ? wanted.capacity_bytes : 0;
+    made.size_bytes = std::size_t{2} << 20;
+    if (made.capacity_bytes != 0) {
+      made.size_bytes = std::min(made.size_bytes, made.capacity_bytes);
+    }
+  }
   made.log_bytes = std::size_t{32} << 20;
   made.max_log_bytes = std::size_t{256} << 20;
   made.per_operation_device_sync = true;
   made.salvage = wanted.salvage;
   made.file_mode = wanted.file_mode;
   return made;
-}
-
-/// The image from which a store is read, and the findings made before the pool in it was opened.
-struct read_image {
-  read_image(const std::string& file, medium where, bool salvage)
-      : on(where), memory(file, where, salvage) {}
-
-  medium on;
-  file_image memory;
-  std::vector<std::string> findings;
-  std::string guarantee;
-};
-
-/// Returns true if no store was ever completed in the pool. Then no write was acknowledged.
-template <domain::persistence_domain D>
-[[nodiscard]] bool is_unused(const basic_pool<D>& pool) {
-  if (!pool.roots().empty()) return false;
-  for (const region_info& region : pool.regions()) {
-    if (!region.name.starts_with("tx:store")) return false;  // the region of another owner
-  }
-  const auto findings = pool.check();  // no list contains a damaged entry
-  return std::none_of(findings.begin(), findings.end(), [](const pool_format::finding& one) {
-    return one.level == pool_format::severity::error;
-  });
 }
 
 /// The keys and values of a tree at one moment, as a read_set reads them.
@@ -484,6 +466,7 @@ std::shared_ptr<basic_pool<D>> btree_engine<D, Tree>::validated(std::shared_ptr<
 template <domain::persistence_domain D, class Tree>
 store_options btree_engine<D, Tree>::shape() const {
   store_options like = opened_with_;
+  like.kind = engine_kind::replicas;
   like.file_mode = mode_of_file(path());
   for (const region_info& region : pool_->regions()) {
     if (region.kind != region_kind::replicas) continue;
@@ -551,53 +534,6 @@ std::string btree_engine<D, Tree>::check() {
   if (opened_with_.any_order) return damaged;
   if (std::string wrong = all_->check(); !wrong.empty()) return wrong;
   return damaged;
-}
-
-/// Returns true if the store was rejected because of the options, not because of its contents.
-[[nodiscard]] inline bool is_sound(const error& refused) noexcept {
-  return refused.reason() == errc::bad_argument || refused.reason() == errc::newer_version;
-}
-
-/// Opens or creates the store in the file. A creation that fails leaves no file. An interrupted
-/// creation has no effect on the next one.
-template <domain::persistence_domain D>
-std::unique_ptr<engine> open_in_file(const store_options& wanted) {
-  using pool_type = basic_pool<D>;
-  const pool_options options = pool_for(wanted);
-  pool_options as_it_is = options;
-  as_it_is.size_bytes = pool_options().size_bytes;
-  as_it_is.capacity_bytes = 0;
-  if (!wanted.may_create || is_there(wanted.file)) {
-    std::shared_ptr<pool_type> pool(new pool_type(pool_type::open(wanted.file, as_it_is)));
-    if (!wanted.may_create || !is_unused(*pool)) {
-      try {
-        return std::make_unique<btree_engine<D>>(pool, wanted);
-      } catch (const error& refused) {
-        if (is_sound(refused)) pool->close();  // the store was not changed
-        throw;
-      }
-    }
-    pool->close();
-    pool.reset();
-    remove_store_files(wanted.file);
-  }
-  if (const std::string log = log_of(wanted.file); is_there(log)) {
-    throw error(
-        errc::already_exists, log,
-        "this redo log has no pool '" + wanted.file +
-            "'; restore the pool, or remove the log with DestroyDB() to create a new store");
-  }
-  try {
-    std::shared_ptr<pool_type> pool(new pool_type(pool_type::create(wanted.file, options)));
-    return std::make_unique<btree_engine<D>>(std::move(pool), wanted);
-  } catch (const error& refused) {
-    // The existing file belongs to another process, or is a store that the system did not report.
-    if (refused.reason() != errc::already_exists) remove_store_files(wanted.file);
-    throw;
-  } catch (...) {
-    remove_store_files(wanted.file);  // neither existed
-    throw;
-  }
 }
 
 }  // namespace outlast::store_detail

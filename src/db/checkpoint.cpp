@@ -101,18 +101,18 @@ Status Checkpoint(DB* db, const std::string& directory, const core::progress_cal
   if (opened == nullptr) return not_opened("Checkpoint()");
   db_impl& from = *opened;
   Env* const env = from.env();
+  const store_paths paths(directory);  // nothing allocates after the copy has its name
+  const std::string parent = directory + "/..";
   const bool is_made = env->CreateDir(directory).ok();
   Status status = is_made ? Status() : validate_emptiness(env, directory);
   if (!status.ok()) return status;
   status = copy_to(from, directory, progress);
   if (status.ok() && is_made && owner_of(env) == nullptr) {
-    status = guarded([&] { core::sync_directory(directory + "/.."); });
-    if (!status.ok()) {
-      static_cast<void>(guarded([&] { core::remove_store_files(store_paths(directory).data); }));
-    }
+    status = guarded([&] { core::sync_directory(parent); });
+    if (!status.ok()) static_cast<void>(guarded([&] { core::remove_store_files(paths.data); }));
   }
   if (!status.ok() && is_made) {
-    static_cast<void>(env->RemoveFile(store_paths(directory).lock));
+    static_cast<void>(env->RemoveFile(paths.lock));
     static_cast<void>(env->RemoveDir(directory));
   }
   return status;

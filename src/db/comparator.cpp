@@ -18,7 +18,7 @@ void increase(char& byte) { byte = static_cast<char>(static_cast<unsigned char>(
 class bytewise final : public Comparator {
  public:
   int Compare(const Slice& a, const Slice& b) const override { return a.compare(b); }
-  const char* Name() const override { return "leveldb.BytewiseComparator"; }
+  const char* Name() const override { return ::outlast::store_detail::name_of_byte_order; }
 
   void FindShortestSeparator(std::string* start, const Slice& limit) const override {
     const std::size_t shorter = std::min(start->size(), limit.size());

@@ -76,4 +76,15 @@ class file_image {
   std::vector<std::string> left_out_;
 };
 
+/// The image from which a store is read, and the findings made before the pool in it was opened.
+struct read_image {
+  read_image(const std::string& file, medium where, bool salvage)
+      : on(where), memory(file, where, salvage) {}
+
+  medium on;
+  file_image memory;
+  std::vector<std::string> findings;
+  std::string guarantee;
+};
+
 }  // namespace outlast::store_detail

@@ -4,6 +4,7 @@
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/pool/pool.hpp>
 #include <src/db/btree_engine.hpp>
+#include <src/db/open_in_file.hpp>
 
 #include <memory>
 #include <utility>

@@ -5,6 +5,7 @@
 #include <outlast/domain/native.hpp>
 #include <outlast/pool/pool.hpp>
 #include <src/db/btree_engine.hpp>
+#include <src/db/open_in_file.hpp>
 
 #include <memory>
 #include <string>
@@ -14,7 +15,6 @@ namespace outlast::store_detail {
 
 namespace {
 
-using mapped_engine = btree_engine<domain::native>;
 using native_pool = basic_pool<domain::native>;
 
 /// Adds the name of the file to an error about a pool in memory, which has no name.
@@ -34,7 +34,7 @@ std::unique_ptr<engine> open_image(const store_options& wanted, std::unique_ptr<
     std::shared_ptr<native_pool> pool =
         native_pool::in_memory(image->memory.data(), image->memory.bytes(), false, options);
     const bool is_copy = image->on == medium::disk;
-    return std::make_unique<mapped_engine>(std::move(pool), wanted, is_copy, std::move(image));
+    return make_engine<domain::native>(std::move(pool), wanted, is_copy, std::move(image));
   } catch (const error& refused) {
     if (!refused.path().empty()) throw;
     refuse_named(refused, wanted.file);
@@ -56,7 +56,7 @@ std::unique_ptr<engine> open_memory_store(const store_options& wanted, memory_fi
     pool_options in_memory;
     in_memory.memory_holds_zeros = is_fresh;
     auto pool = native_pool::in_memory(file.memory.data(), file.bytes, is_fresh, in_memory);
-    return std::make_unique<mapped_engine>(std::move(pool), wanted, true);
+    return make_engine<domain::native>(std::move(pool), wanted, true);
   } catch (...) {
     if (is_fresh) file.bytes = 0;
     throw;

@@ -78,6 +78,14 @@ std::size_t bytes_of_file(const std::string& path) {
   return static_cast<std::size_t>(status.st_blocks) * unit;
 }
 
+std::size_t free_bytes_of(const std::string& path) {
+  struct statvfs status{};
+  while (::statvfs(path.c_str(), &status) != 0) {
+    if (errno != EINTR) return 0;
+  }
+  return static_cast<std::size_t>(status.f_bavail) * status.f_frsize;
+}
+
 std::string log_of(const std::string& file) { return file + ".redo"; }
 
 std::unique_ptr<engine> open_store(const store_options& wanted, medium on) {

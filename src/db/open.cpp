@@ -111,6 +111,15 @@ void settle(const std::string& name, Env* env) {
   core::settle_store(paths.data, {paths.unfinished_repair, paths.copied});
 }
 
+core::engine_kind kind_of(StoreEngine engine) {
+  switch (engine) {
+    case StoreEngine::kRecords: return core::engine_kind::records;
+    case StoreEngine::kReplicas: return core::engine_kind::replicas;
+    case StoreEngine::kAutomatic: break;
+  }
+  return core::engine_kind::automatic;
+}
+
 core::store_options core_options(const std::string& name, const Options& options,
                                  const StoreOptions& more) {
   core::store_options wanted;
@@ -125,6 +134,7 @@ core::store_options core_options(const std::string& name, const Options& options
   wanted.capacity_bytes = more.capacity_bytes;
   wanted.asks_for_capacity = more.capacity_bytes != 0;
   wanted.replicas = more.replicas;
+  wanted.kind = kind_of(more.engine);
   return wanted;
 }
 

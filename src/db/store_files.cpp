@@ -45,9 +45,11 @@ unsigned mode_of_file(const std::string& path) {
 }
 
 void remove_store_files(const std::string& file) {
-  for (const std::string& each : {file, log_of(file)}) {
+  const auto remove = [](const std::string& each) {
     if (::unlink(each.c_str()) != 0 && errno != ENOENT) refuse_file(each, "remove it");
-  }
+  };
+  remove(file);  // even if there is no memory for the name of the log
+  remove(log_of(file));
 }
 
 void sync_directory(const std::string& directory) {
@@ -62,11 +64,12 @@ void sync_directory(const std::string& directory) {
 }
 
 void name_store(const std::string& file, const std::string& aside) {
+  const std::string folder = folder_of(file);  // nothing allocates after the renaming
   give_permissions(file, aside);
   if (std::rename(aside.c_str(), file.c_str()) != 0) {
     refuse_file(file, "rename '" + aside + "' to it");
   }
-  sync_directory(folder_of(file));
+  sync_directory(folder);
 }
 
 }  // namespace outlast::store_detail

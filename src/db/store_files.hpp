@@ -14,6 +14,8 @@ namespace outlast::store_detail {
 [[nodiscard]] unsigned mode_of_file(const std::string& path);
 /// Returns the bytes that a file occupies in its file system, or 0 if the file does not exist.
 [[nodiscard]] std::size_t bytes_of_file(const std::string& path);
+/// Returns the free bytes of the file system of a file, or 0 if the system cannot determine them.
+[[nodiscard]] std::size_t free_bytes_of(const std::string& path);
 /// Removes the file of a store and its log, if they exist. Throws error{io_failure}.
 void remove_store_files(const std::string& file);
 /// Makes the names in a directory durable. Throws error{io_failure}.

@@ -58,7 +58,7 @@ class BadStore : public testing::TestWithParam<place> {
   store_home home;
 };
 
-INSTANTIATE_TEST_SUITE_P(everywhere, BadStore, testing::Values(place::memory_files, place::disk),
+INSTANTIATE_TEST_SUITE_P(everywhere, BadStore, testing::Values(place::memory_files, place::disk, place::record_files),
                          testing::PrintToStringParamName());
 
 TEST_P(BadStore, of_another_kind_of_file_is_corrupt) {
@@ -181,7 +181,8 @@ TEST_P(BadStore, that_is_full_says_so_and_has_room_again_after_deletions) {
   EXPECT_NE(full.ToString().find("capacity_bytes of " + std::to_string(home.more.capacity_bytes)),
             std::string::npos)
       << full.ToString();
-  EXPECT_NE(full.ToString().find("load a dump"), std::string::npos) << full.ToString();
+  const char* const remedy = home.has_records() ? "a larger capacity_bytes" : "load a dump";
+  EXPECT_NE(full.ToString().find(remedy), std::string::npos) << full.ToString();
   EXPECT_GT(model.size(), 2000U);
   EXPECT_EQ(content_of(*home) == entries_of(model), true);
   db::WriteBatch batch;

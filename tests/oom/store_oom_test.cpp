@@ -72,7 +72,8 @@ class StoreOom : public testing::TestWithParam<place> {
 };
 
 INSTANTIATE_TEST_SUITE_P(everywhere, StoreOom,
-                         testing::Values(place::memory_files, place::disk, place::ordinary_memory),
+                         testing::Values(place::memory_files, place::disk, place::ordinary_memory,
+                                         place::record_files, place::ordinary_records),
                          testing::PrintToStringParamName());
 
 TEST_P(StoreOom, a_write_without_memory_has_no_effect) {
@@ -84,7 +85,7 @@ TEST_P(StoreOom, a_write_without_memory_has_no_effect) {
       expect_model();
       ++n;
     }
-    EXPECT_GT(n, 0U);
+    if (!home.has_records()) EXPECT_GT(n, 0U);  // whose writes seldom need memory
     model[key] = value;
     expect_model();
     const std::string gone = std::to_string(round * 10 + 1);

@@ -28,13 +28,24 @@ namespace outlast::test {
 
 /// `disk`: files that are synced with their device, where there is one that costs nothing: a file
 /// system in memory is taken for a disk. `device`: in the temporary directory, whatever that is.
-enum class place { memory_files, disk, ordinary_memory, device };
+/// `record_files`, `ordinary_records`: `memory_files` and `ordinary_memory` with the engine of
+/// records.
+enum class place {
+  memory_files,
+  disk,
+  ordinary_memory,
+  device,
+  record_files,
+  ordinary_records,
+};
 
 inline void PrintTo(place where, std::ostream* to) {
-  *to << (where == place::memory_files ? "memory_files"
-          : where == place::disk       ? "disk"
-          : where == place::device     ? "device"
-                                       : "ordinary_memory");
+  *to << (where == place::memory_files       ? "memory_files"
+          : where == place::disk             ? "disk"
+          : where == place::device           ? "device"
+          : where == place::record_files     ? "record_files"
+          : where == place::ordinary_records ? "ordinary_records"
+                                             : "ordinary_memory");
 }
 
 using entries = std::vector<std::pair<std::string, std::string>>;
@@ -72,7 +83,10 @@ class store_home {
     pool_detail::test_hooks().everything_is_a_disk = where == place::disk;
     options.create_if_missing = true;
     more.capacity_bytes = std::size_t{64} << 20;
-    if (where != place::ordinary_memory) return;
+    if (where == place::record_files || where == place::ordinary_records) {
+      more.engine = db::StoreEngine::kRecords;
+    }
+    if (where != place::ordinary_memory && where != place::ordinary_records) return;
     memory_.reset(db::NewMemEnv(db::Env::Default()));
     options.env = memory_.get();
   }
@@ -88,6 +102,8 @@ class store_home {
   [[nodiscard]] std::string file(const std::string& of) const { return name() + "/" + of; }
   /// Is it lost with the process?
   [[nodiscard]] bool is_volatile() const { return memory_ != nullptr; }
+  /// Returns whether it has the engine of records.
+  [[nodiscard]] bool has_records() const { return more.engine == db::StoreEngine::kRecords; }
   /// Does it wait for a device? (The temporary directory may lie in memory too.)
   [[nodiscard]] bool is_logged() const {
     return !is_volatile() &&

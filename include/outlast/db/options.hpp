@@ -72,6 +72,19 @@ struct WriteOptions {
 
 // ---- Not in LevelDB ----
 
+/// The structure in which a store keeps its data. Fixed at creation.
+enum class StoreEngine {
+  /// The engine of an existing store. A new store gets kReplicas.
+  kAutomatic,
+  /// A B+-tree in several copies. Writers take turns and are wait-free. Files take 3 to 5 times the
+  /// data. For all media.
+  kReplicas,
+  /// A log of records, with an index in ordinary memory. Writers run in parallel and wait only for
+  /// writers of the same key. Files take about twice the data and follow its size. Opening reads all
+  /// records. For persistent memory, tmpfs and ordinary memory; not for disks.
+  kRecords,
+};
+
 /// Options of Outlast that LevelDB does not have.
 struct StoreOptions {
   /// Maximum time between the return of a write without `sync` and its durability on a disk.
@@ -80,6 +93,9 @@ struct StoreOptions {
   /// Open() rejects an existing store with a smaller capacity. The file is sparse and occupies
   /// space as it fills. 0 accepts the capacity of an existing store. A new store then gets the free
   /// space of the file system, but at least 1 GiB and at most 64 GiB.
+  ///
+  /// With the engine kRecords: maximum size of the file, which can differ at each opening. 0 means
+  /// that the file grows to the end of the file system.
   size_t capacity_bytes = 0;
   /// Maximum number of copies of the data, from 2 to 64. Most programs should keep the default.
   /// With at least 2 * N copies for N writing threads, writes are wait-free. With N + 1 copies, a
@@ -88,8 +104,12 @@ struct StoreOptions {
   /// Only the copies in use occupy space; one writing thread uses two. On persistent memory and
   /// tmpfs the copies are in the file. On a disk they are in memory, in addition to the one in the
   /// file, and the number is chosen at each opening. Elsewhere it is fixed at creation: Open()
-  /// rejects an existing store with another number, unless this option has its default, 4.
+  /// rejects an existing store with another number, unless this option has its default, 4. Has no
+  /// effect on a store with the engine kRecords.
   unsigned replicas = 4;
+  /// Engine of a new store. Open() rejects an existing store with another engine, except with
+  /// kAutomatic; `outlast db convert` moves a store to another engine.
+  StoreEngine engine = StoreEngine::kAutomatic;
 };
 
 }  // namespace OUTLAST_DB_NAMESPACE

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <string_view>
 
@@ -17,7 +18,7 @@ namespace outlast::store_detail::records {
                                         std::uint64_t seed) noexcept;
 /// Returns seeded_hash() of the concatenation of the parts.
 [[nodiscard]] std::uint64_t seeded_hash(std::string_view head, std::string_view key,
-                                        std::string_view value, std::uint64_t seed) noexcept;
+                                        std::uint64_t seed) noexcept;
 
 /// Alignment of records. Offsets of records are multiples of it.
 inline constexpr std::size_t record_align = 8;
@@ -34,11 +35,12 @@ enum class record_kind : std::uint32_t {
 /// The age of a record whose key may have records in segments of any ordinal.
 inline constexpr std::uint32_t unknown_age = (std::uint32_t{1} << 31) - 1;
 
-/// The first bytes of a record. The key and the value follow. A batch has a stamp_word instead.
+/// The first bytes of a record. The key, the value and the value's check follow. A batch has a
+/// stamp_word instead.
 /// Two segments with the same contents have different salts, so that a record of an earlier use of
 /// a segment never matches its check.
 struct record_header {
-  std::uint32_t check;        ///< low half of the seeded hash of the rest, seeded by seed_of()
+  std::uint32_t check;        ///< of the header and the key: head_check()
   std::uint32_t length_kind;  ///< bytes of the key * 4 + kind; of space: its words * 4 + kind
   std::uint32_t value_bytes;  ///< of a batch: hash_of_checks() of its entries
   /// Of a batch: the number of its entries. Otherwise: its age * 2, plus 1 for an entry of a batch
@@ -61,6 +63,12 @@ struct record_header {
   [[nodiscard]] std::string_view key() const noexcept { return {text(), key_bytes()}; }
   [[nodiscard]] std::string_view value() const noexcept {
     return {text() + key_bytes(), value_bytes};
+  }
+  /// Returns the stored check of the value. Requires: a put or a tombstone.
+  [[nodiscard]] std::uint32_t value_check() const noexcept {
+    std::uint32_t stored = 0;
+    std::memcpy(&stored, text() + key_bytes() + value_bytes, sizeof stored);
+    return stored;
   }
 };
 static_assert(sizeof(record_header) == 24 && alignof(record_header) == 8);
@@ -96,7 +104,8 @@ inline constexpr std::size_t checked_header_bytes =
     sizeof(record_header) - offsetof(record_header, value_bytes);
 
 [[nodiscard]] constexpr std::size_t record_bytes(std::size_t key, std::size_t value) noexcept {
-  return (sizeof(record_header) + key + value + record_align - 1) & ~(record_align - 1);
+  return (sizeof(record_header) + key + value + sizeof(std::uint32_t) + record_align - 1) &
+         ~(record_align - 1);
 }
 /// Returns the bytes of a record of any kind. Requires: the header is intact.
 [[nodiscard]] inline std::size_t bytes_of(const record_header& of) noexcept {
@@ -121,12 +130,26 @@ inline constexpr std::size_t checked_header_bytes =
                                                  std::uint32_t length_kind) noexcept {
   return std::uint64_t{length_kind} << 32 | check;
 }
-/// Returns the check of a record of `text_bytes` bytes of key and value, which are complete except
-/// for their first word.
-[[nodiscard]] inline std::uint32_t check_of(const record_header& of, std::uint32_t length_kind,
-                                            std::size_t text_bytes, std::uint64_t salt) noexcept {
+/// Returns the check of the header and the key of a record. `head`: the bytes of the header after
+/// its first word.
+[[nodiscard]] inline std::uint32_t head_check(std::string_view head, std::string_view key,
+                                              std::uint32_t length_kind,
+                                              std::uint64_t salt) noexcept {
+  return static_cast<std::uint32_t>(seeded_hash(head, key, seed_of(length_kind, salt)));
+}
+/// Returns the check of the header and the key of a record that is complete except for its first
+/// word.
+[[nodiscard]] inline std::uint32_t head_check_of(const record_header& of, std::uint32_t length_kind,
+                                                 std::size_t key_bytes,
+                                                 std::uint64_t salt) noexcept {
   return static_cast<std::uint32_t>(
-      seeded_hash(&of.value_bytes, checked_header_bytes + text_bytes, seed_of(length_kind, salt)));
+      seeded_hash(&of.value_bytes, checked_header_bytes + key_bytes, seed_of(length_kind, salt)));
+}
+/// Returns the check of the value of a record.
+[[nodiscard]] inline std::uint32_t value_check_of(std::string_view value, std::uint64_t version,
+                                                  std::uint64_t salt) noexcept {
+  const std::uint64_t seed = salt ^ (version * std::uint64_t{0xc2b2ae3d27d4eb4f});
+  return static_cast<std::uint32_t>(seeded_hash(value.data(), value.size(), seed));
 }
 /// Returns the only word of a record of kind `space`.
 [[nodiscard]] inline std::uint64_t space_word(std::size_t bytes, std::uint64_t salt) noexcept {
@@ -134,34 +157,74 @@ inline constexpr std::size_t checked_header_bytes =
   return first_word(static_cast<std::uint32_t>(seeded_hash(&length, 4, seed_of(length, salt))),
                     length);
 }
-/// Extends the hash of the checks of a batch's entries by one.
-[[nodiscard]] constexpr std::uint32_t hash_of_checks(std::uint32_t of_earlier,
-                                                     std::uint32_t check) noexcept {
-  return of_earlier * 0x9e3779b1 + check;
+/// Extends the hash of the checks of a batch's entries by those of one.
+[[nodiscard]] inline std::uint32_t hash_of_checks(std::uint32_t of_earlier,
+                                                  const record_header& entry) noexcept {
+  constexpr std::uint32_t factor = 0x9e3779b1;
+  return (of_earlier * factor + entry.check) * factor + entry.value_check();
 }
 
-/// Returns whether an intact record begins at `at`. Reads at most `room` bytes. The entries of a
-/// batch have their own checks.
-[[nodiscard]] inline bool is_intact_record(const std::byte* at, std::size_t room,
-                                           std::uint64_t salt) noexcept {
-  if (room < sizeof(std::uint64_t)) return false;
+/// What differs between two records with the same key and value.
+struct record_facts {
+  record_kind kind;
+  std::uint32_t age_or_entries;
+  std::uint64_t version;
+};
+/// Writes a put or a tombstone of record_bytes() bytes to ordinary memory, and returns it.
+inline const record_header& build_record(std::byte* to, std::string_view key,
+                                         std::string_view value, const record_facts& facts,
+                                         std::uint64_t salt) noexcept {
+  auto& made = *new (to) record_header;
+  const std::uint32_t length = length_kind(key.size(), facts.kind);
+  made.length_kind = length;
+  made.value_bytes = static_cast<std::uint32_t>(value.size());
+  made.age_or_entries = facts.age_or_entries;
+  made.version = facts.version;
+  std::byte* at = to + sizeof made;
+  const auto append = [&at](const void* bytes, std::size_t count) {
+    if (count != 0) std::memcpy(at, bytes, count);
+    at += count;
+  };
+  append(key.data(), key.size());
+  append(value.data(), value.size());
+  const std::uint32_t of_value = value_check_of(value, facts.version, salt);
+  append(&of_value, sizeof of_value);
+  std::memset(at, 0, static_cast<std::size_t>(to + record_bytes(key.size(), value.size()) - at));
+  made.check = head_check_of(made, length, key.size(), salt);
+  return made;
+}
+
+enum class record_state {
+  damaged,        ///< there is no record
+  damaged_value,  ///< the header and the key are intact
+  intact,
+};
+/// Returns the state of the record at `at`. Reads at most `room` bytes. The entries of a batch have
+/// their own checks.
+[[nodiscard]] inline record_state state_of_record(const std::byte* at, std::size_t room,
+                                                  std::uint64_t salt) noexcept {
+  const auto if_intact = [](bool is) { return is ? record_state::intact : record_state::damaged; };
+  if (room < sizeof(std::uint64_t)) return record_state::damaged;
   std::uint64_t first = 0;
   std::memcpy(&first, at, sizeof first);
   const auto length = static_cast<std::uint32_t>(first >> 32);
   const auto& r = *reinterpret_cast<const record_header*>(at);
   if ((length & 3) == static_cast<std::uint32_t>(record_kind::space)) {
     const std::size_t bytes = std::size_t{length >> 2} * record_align;
-    return bytes != 0 && bytes <= room && first == space_word(bytes, salt);
+    return if_intact(bytes != 0 && bytes <= room && first == space_word(bytes, salt));
   }
-  if (room < sizeof(record_header)) return false;
-  std::size_t text_bytes = 0;
+  if (room < sizeof(record_header)) return record_state::damaged;
   if (r.kind() == record_kind::batch) {
-    if (length >> 2 != 0 || room < batch_head_bytes) return false;
-  } else {
-    text_bytes = r.key_bytes() + r.value_bytes;
-    if (text_bytes > room || record_bytes(r.key_bytes(), r.value_bytes) > room) return false;
+    return if_intact(length >> 2 == 0 && room >= batch_head_bytes &&
+                     r.check == head_check_of(r, length, 0, salt));
   }
-  return r.check == check_of(r, length, text_bytes, salt);
+  if (r.key_bytes() > room || record_bytes(r.key_bytes(), r.value_bytes) > room ||
+      r.check != head_check_of(r, length, r.key_bytes(), salt)) {
+    return record_state::damaged;
+  }
+  return r.value_check() == value_check_of(r.value(), r.version, salt)
+             ? record_state::intact
+             : record_state::damaged_value;
 }
 
 /// State of a segment. Part of the format.
@@ -172,7 +235,7 @@ enum class segment_state : std::uint64_t {
 
 /// The first line of a segment. `check` is stored last and covers the words before it, so that an
 /// intact header is complete. Zero in `check` ends the segment. Besides, only `state` changes, once
-/// and by one store.
+/// and by one store. Two words of zeros are at the beginning of a block that never was a segment.
 struct segment_header {
   static constexpr std::uint64_t right_magic = 0x31474553534c544f;  // "OTLSSEG1"
 
@@ -185,6 +248,10 @@ struct segment_header {
   std::atomic<std::uint64_t> state;  ///< word_of_state()
   std::uint64_t reserved_too;        ///< zero
 
+  /// Returns whether the block is free.
+  [[nodiscard]] bool is_absent() const noexcept {
+    return check.load(std::memory_order_relaxed) == 0 || (magic == 0 && ordinal == 0);
+  }
   [[nodiscard]] bool is_intact(std::uint64_t secret) const noexcept {
     return magic == right_magic && check.load(std::memory_order_relaxed) == right_check(secret);
   }

@@ -79,7 +79,7 @@ std::size_t record_store<D, Shape>::read_group(hand& mine, victim& of, group_of_
   std::size_t bytes = 0;
   mine.locks.clear();
   while (at < end && to.count < group_of_records::max && at - of.at < Shape::max_copied_record) {
-    if (!is_intact_record(in.begin + at, end - at, in.salt)) {
+    if (state_of_record(in.begin + at, end - at, in.salt) != record_state::intact) {
       of.is_damaged = to.count == 0;
       break;
     }
@@ -163,6 +163,10 @@ unsigned record_store<D, Shape>::copy_some(hand& mine, group_of_records& of, uns
     bytes += its;
   }
   if (bytes == 0) return end;
+  // Nothing can fail between the reservation and the write: a segment has no gaps.
+  if (bytes <= Shape::max_copied_record) {
+    mine.scratch.resize(std::max(mine.scratch.size(), bytes));
+  }
   std::byte* const to = reserve_in(open, bytes, why);
   if (bytes > Shape::max_copied_record) {
     copy_long(of, first, end, *open, to);
@@ -187,18 +191,13 @@ void record_store<D, Shape>::copy_short(hand& mine, group_of_records& of, unsign
                                         unsigned end, const segment<D>& in, std::byte* to,
                                         std::size_t bytes) {
   const std::uint64_t offset = this->pool().pages().offset_of(to);
-  mine.scratch.resize(std::max(mine.scratch.size(), bytes));
-  std::memset(mine.scratch.data(), 0, bytes);
   std::size_t at = 0;
   for (unsigned i = first; i < end; ++i) {
     moved& each = of.all[i];
     if (!each.is_copied()) continue;
     const record_header& record = record_at(each.from);
-    const std::size_t text_bytes = record.key_bytes() + record.value_bytes;
-    auto& copy = *new (mine.scratch.data() + at) record_header(record);
-    copy.age_or_entries = age_of_copy(each, in);
-    std::memcpy(mine.scratch.data() + at + sizeof copy, record.text(), text_bytes);
-    copy.check = check_of(copy, record.length_kind, text_bytes, in.salt);
+    build_record(mine.scratch.data() + at, record.key(), record.value(),
+                 {record.kind(), age_of_copy(each, in), record.version}, in.salt);
     each.to = offset + at;
     at += bytes_of(record);
   }
@@ -390,7 +389,7 @@ void record_store<D, Shape>::compact() {
     const std::uint64_t end = segments_.next_ordinal();
     while (left != 0 && clean(Shape::max_segment_bytes, {.oldest = true, .before = end})) {
     }
-    while (clean(Shape::max_segment_bytes, {.percent = 1, .before = end})) {
+    while (clean(Shape::max_segment_bytes, {.before = end})) {
     }
     await_discarded();
     if (left == 0 || left == last) return;

@@ -6,6 +6,7 @@
 #include <outlast/db/detail/engine.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/root/attached.hpp>
+#include <src/db/file_image.hpp>
 #include <src/db/records/record_store.hpp>
 #include <src/db/store_files.hpp>
 
@@ -35,23 +36,34 @@ class record_engine final : public engine {
  public:
   static constexpr const char* root_name = "store";
 
-  /// Throws the errors of root_sessions::attach() and record_store.
-  record_engine(std::shared_ptr<basic_pool<D>> pool, const store_options& wanted)
-      : pool_(std::move(pool)),
+  /// `is_volatile`: the pool is in ordinary memory. `image`: the image of the pool; the store is
+  /// then open for reading only. Throws the errors of root_sessions::attach() and record_store.
+  record_engine(std::shared_ptr<basic_pool<D>> pool, const store_options& wanted,
+                bool is_volatile = false, std::unique_ptr<read_image> image = nullptr)
+      : is_volatile_(is_volatile),
+        image_(std::move(image)),
+        pool_(std::move(pool)),
         opened_with_(wanted),
         all_(std::in_place, *pool_, root_name, store::type(),
-             named_order{wanted.order, wanted.order_name}, wanted.salvage) {
-    if constexpr (domain::has_real_threads<D>) start_cleaner();
+             named_order{wanted.order, wanted.order_name, wanted.any_order}, wanted.salvage) {
+    const bool is_for_reading = image_ != nullptr;
+    if constexpr (domain::has_real_threads<D>) {
+      if (!is_for_reading) start_cleaner();
+    }
   }
   ~record_engine() override { stop_cleaner(); }
 
   void put(std::string_view key, std::string_view value, bool /*sync*/) override {
-    (*all_)->put(key, value);
+    written([&] { (*all_)->put(key, value); });
   }
-  void erase(std::string_view key, bool /*sync*/) override { (*all_)->erase(key); }
-  void apply(changes&& all, bool /*sync*/) override { (*all_)->apply(all); }
+  void erase(std::string_view key, bool /*sync*/) override {
+    written([&] { (*all_)->erase(key); });
+  }
+  void apply(changes&& all, bool /*sync*/) override {
+    written([&] { (*all_)->apply(all); });
+  }
   bool apply_if(read_set&& read, changes&& all, bool /*sync*/) override {
-    return (*all_)->apply_if(read, all);
+    return written([&] { return (*all_)->apply_if(read, all); });
   }
   bool holds(const read_set& read) override { return (*all_)->holds(read); }
   void sync() override {}
@@ -63,42 +75,63 @@ class record_engine final : public engine {
   }
 
   key_order order() const override { return (*all_)->order(); }
-  std::size_t keys() override { return (*all_)->keys(); }
+  std::size_t keys() override {
+    (*all_)->require_process();
+    return (*all_)->keys();
+  }
   std::uint64_t bytes_between(std::string_view from, std::string_view to) override {
     return (*all_)->bytes_between(from, to);
   }
   void collect() override {
+    if (image_ != nullptr) return;
     (*all_)->collect();
     compact();
   }
   /// Returns the space of records that do not count, as collect() does after snapshots.
   void compact() {
+    (*all_)->require_process();
     const auto pause = pause_cleaner();
     (*all_)->compact();
   }
   std::string check() override {
+    if (image_ != nullptr && !image_->findings.empty()) {
+      std::string all;
+      for (const std::string& each : image_->findings) all += (all.empty() ? "" : "; ") + each;
+      return all;
+    }
+    (*all_)->require_process();
     const auto pause = pause_cleaner();
     return (*all_)->check();
   }
   repair_counts repair_into(engine& to) override;
   store_options shape() const override {
     store_options like = opened_with_;
+    like.kind = engine_kind::records;
     like.order_name = (*all_)->order_name();
+    like.file_mode = mode_of_file(path());
     return like;
   }
-  std::string guarantee() const override { return pool_->guarantee(); }
-  space_use space() override {
-    const auto use = (*all_)->segment_use();
-    const std::size_t limit = std::max(pool_->capacity_bytes(), use.bytes);
-    const std::size_t live = use.in_use - std::min(use.in_use, use.dead);
-    return {live, use.bytes - std::min(use.bytes, live), limit - use.bytes};
+  std::string guarantee() const override {
+    return image_ == nullptr ? "The results of updates and reads survive. " + pool_->guarantee()
+                             : image_->guarantee;
   }
-  std::size_t file_bytes() const override { return bytes_of_file(pool_->path()); }
+  space_use space() override {
+    (*all_)->require_process();
+    const auto use = (*all_)->segment_use();
+    const std::size_t kept = (*all_)->kept_bytes();
+    const std::size_t dead = use.dead + kept;
+    const std::size_t limit = limit_bytes(use.bytes);
+    return {use.in_use - std::min(use.in_use, dead), dead, limit - std::min(limit, use.in_use)};
+  }
+  std::size_t file_bytes() const override { return bytes_of_file(path()); }
   std::size_t log_bytes() const override { return 0; }
-  std::size_t volatile_bytes() override { return (*all_)->index_bytes(); }
+  std::size_t volatile_bytes() override {
+    return (*all_)->index_bytes() + (is_volatile_ ? (*all_)->segment_use().bytes : 0);
+  }
   std::size_t ring_bytes() const override { return 0; }
   void close() override {
     stop_cleaner();
+    if (image_ != nullptr) return;  // the store is open for reading only
     all_.reset();
     pool_->close();
   }
@@ -106,6 +139,17 @@ class record_engine final : public engine {
  private:
   class record_snapshot;
   class record_cursor;
+
+  /// A moment that is kept readable. A cursor can outlive the snapshot that made it.
+  struct kept_moment {
+    explicit kept_moment(store& in) : of(in), moment(in.begin_snapshot()) {}
+    ~kept_moment() { of.end_snapshot(moment); }
+    kept_moment(const kept_moment&) = delete;
+    kept_moment& operator=(const kept_moment&) = delete;
+
+    store& of;
+    const std::uint64_t moment;
+  };
 
   /// The thread that cleans. Without it, writers clean.
   struct cleaner {
@@ -154,6 +198,38 @@ class record_engine final : public engine {
     cleaner_->thread.stop();
   }
 
+  /// Returns the bytes that the pool can have. `used`: what segments have.
+  [[nodiscard]] std::size_t limit_bytes(std::size_t used) const {
+    const std::size_t limit = pool_->limit_bytes();
+    if (limit != 0) return std::max(limit, used);
+    if (is_volatile_ || path().empty()) return std::max(pool_->capacity_bytes(), used);
+    return used + free_bytes_of(path());
+  }
+  /// Calls `write`. If the store is full, the error names the remedy.
+  template <class Write>
+  auto written(Write&& write) {
+    require_writable();
+    try {
+      return write();
+    } catch (const out_of_space&) {
+      if (!opened_with_.asks_for_capacity) throw;
+      throw out_of_space(path() + (path().empty() ? "" : ": ") +
+                         "the store has filled its capacity_bytes of " +
+                         std::to_string(opened_with_.capacity_bytes) +
+                         "; delete entries, or open it with a larger capacity_bytes");
+    }
+  }
+  /// Returns the path of the file, or "" for a store in ordinary memory.
+  [[nodiscard]] const std::string& path() const {
+    return image_ == nullptr ? pool_->path() : opened_with_.file;
+  }
+  void require_writable() const {
+    if (image_ == nullptr) return;
+    throw error(errc::read_only, path(), "the store is open for reading only; nothing was changed");
+  }
+
+  bool is_volatile_;
+  std::unique_ptr<read_image> image_;  // null if the store can be written
   std::shared_ptr<basic_pool<D>> pool_;
   store_options opened_with_;
   std::optional<roots::attached<store>> all_;
@@ -166,7 +242,8 @@ class record_engine<D, Shape>::record_cursor final : public cursor {
   using side = typename store::side;
 
  public:
-  record_cursor(store& of, std::uint64_t moment) : of_(of), moment_(moment) {}
+  explicit record_cursor(std::shared_ptr<const kept_moment> at)
+      : at_moment_(std::move(at)), of_(at_moment_->of), moment_(at_moment_->moment) {}
 
   bool is_valid() const override { return at_ < leaf_.entries.size(); }
   entry_view here() const override { return {key(), value()}; }
@@ -181,9 +258,10 @@ class record_engine<D, Shape>::record_cursor final : public cursor {
     const std::string_view head(
         leaf_.bytes.data() + entry.begin + offsetof(record_header, value_bytes),
         checked_header_bytes);
-    const std::uint64_t hash =
-        seeded_hash(head, key(), value(), seed_of(header.length_kind, entry.salt));
-    return header.check == static_cast<std::uint32_t>(hash);
+    std::uint32_t of_value = 0;
+    std::memcpy(&of_value, value().data() + entry.value_bytes, sizeof of_value);
+    return header.check == head_check(head, key(), header.length_kind, entry.salt) &&
+           of_value == value_check_of(value(), header.version, entry.salt);
   }
   void seek_to_first() override {
     load(std::nullopt, side::at_or_after);
@@ -195,17 +273,8 @@ class record_engine<D, Shape>::record_cursor final : public cursor {
   }
   void seek(std::string_view wanted) override {
     bound_.assign(wanted);  // it may be a view of the present leaf
-    const std::string_view key = bound_;
-    load(key, side::at_or_after);
-    std::size_t end = leaf_.entries.size();
-    while (at_ < end) {
-      const std::size_t middle = at_ + (end - at_) / 2;
-      if (of_.order()(key_of(leaf_.entries[middle]), key)) {
-        at_ = middle + 1;
-      } else {
-        end = middle;
-      }
-    }
+    load(std::string_view(bound_), side::at_or_after);
+    at_ = first_not_before(bound_);
     skip_empty_leaves();
   }
   void next() override {
@@ -220,7 +289,7 @@ class record_engine<D, Shape>::record_cursor final : public cursor {
       return;
     }
     if (!leaf_.low) return invalidate();
-    load_beside(leaf_.low, side::before);
+    load_before();
     go_to_last();
   }
 
@@ -244,21 +313,30 @@ class record_engine<D, Shape>::record_cursor final : public cursor {
     at_ = 0;
     of_.copy_leaf(key, wanted, moment_, leaf_);
   }
-  /// `bound`: of the present leaf, which the new one replaces.
-  void load_beside(const std::optional<std::string>& bound, side wanted) {
-    bound_.assign(*bound);
-    load(std::string_view(bound_), wanted);
+  [[nodiscard]] std::size_t first_not_before(std::string_view key) const {
+    const auto found = std::partition_point(
+        leaf_.entries.begin(), leaf_.entries.end(),
+        [&](const auto& each) { return of_.order()(key_of(each), key); });
+    return static_cast<std::size_t>(found - leaf_.entries.begin());
   }
+  // The leaf beside the present one may have been joined with it since, and then has its keys, too.
   void skip_empty_leaves() {
     while (at_ >= leaf_.entries.size()) {
       if (!leaf_.high) return invalidate();
-      load_beside(leaf_.high, side::at_or_after);
+      bound_.assign(*leaf_.high);
+      load(std::string_view(bound_), side::at_or_after);
+      at_ = first_not_before(bound_);
     }
+  }
+  void load_before() {
+    bound_.assign(*leaf_.low);
+    load(std::string_view(bound_), side::before);
+    leaf_.entries.resize(first_not_before(bound_));
   }
   void go_to_last() {
     while (leaf_.entries.empty()) {
       if (!leaf_.low) return invalidate();
-      load_beside(leaf_.low, side::before);
+      load_before();
     }
     at_ = leaf_.entries.size() - 1;
   }
@@ -267,6 +345,7 @@ class record_engine<D, Shape>::record_cursor final : public cursor {
     at_ = 0;
   }
 
+  std::shared_ptr<const kept_moment> at_moment_;
   store& of_;
   std::uint64_t moment_;
   typename store::leaf_copy leaf_;
@@ -279,19 +358,15 @@ class record_engine<D, Shape>::record_cursor final : public cursor {
 template <domain::persistence_domain D, class Shape>
 class record_engine<D, Shape>::record_snapshot final : public snapshot {
  public:
-  explicit record_snapshot(store& of) : of_(of), moment_(of.begin_snapshot()) {}
-  ~record_snapshot() override { of_.end_snapshot(moment_); }
+  explicit record_snapshot(store& of) : at_(std::make_shared<const kept_moment>(of)) {}
 
   lookup_status get(std::string_view key, std::string& value, bool verify) const override {
-    return of_.get(key, value, verify, moment_);
+    return at_->of.get(key, value, verify, at_->moment);
   }
-  std::unique_ptr<cursor> iterate() const override {
-    return std::make_unique<record_cursor>(of_, moment_);
-  }
+  std::unique_ptr<cursor> iterate() const override { return std::make_unique<record_cursor>(at_); }
 
  private:
-  store& of_;
-  std::uint64_t moment_;
+  std::shared_ptr<const kept_moment> at_;
 };
 
 template <domain::persistence_domain D, class Shape>

@@ -45,7 +45,8 @@ class record_store<D, Shape>::content {
         const std::uint64_t found = seen_at(leaf.words[i], moment_, of_.moments_);
         if (!of_.is_put(found)) continue;
         const record_header& record = of_.record_at(found);
-        if (of_.index_.compare(record.key(), from) < 0) continue;
+        // The leaf may have been joined with the one before it.
+        if (of_.index_.compare(record.key(), *next) < 0) continue;
         if (!visit(record.key(), record.value())) return;
       }
       next = leaf.high;
@@ -92,7 +93,7 @@ void record_store<D, Shape>::copy_leaf(const std::optional<std::string_view>& ke
     to.entries.push_back({to.bytes.size(), static_cast<std::uint32_t>(record.key_bytes()),
                           record.value_bytes, segments_.of_record(leaf.words[i]).salt, has_value});
     const auto* const first = reinterpret_cast<const char*>(&record);
-    const std::size_t values = has_value ? record.value_bytes : 0;
+    const std::size_t values = has_value ? record.value_bytes + sizeof(std::uint32_t) : 0;
     to.bytes.append(first, sizeof record + record.key_bytes() + values);
   }
 }
@@ -133,6 +134,28 @@ auto record_store<D, Shape>::segment_use() const -> use_of_segments {
 }
 
 template <domain::persistence_domain D, class Shape>
+std::size_t record_store<D, Shape>::kept_bytes() {
+  if (objects_.template count<node>() == 0) return 0;
+  std::size_t sum = 0;
+  typename index_type::leaf_content leaf;
+  std::optional<std::string> next;
+  for (bool is_first = true; is_first || next; is_first = false) {
+    const operating inside(epochs_);
+    const auto from = next ? std::optional<std::string_view>(*next) : std::nullopt;
+    index_.copy_leaf(from, side::at_or_after, leaf);
+    for (unsigned i = 0; i < leaf.count; ++i) {
+      std::uint64_t word = leaf.words[i];
+      while (is_node(word)) {
+        word = node_in<D>(word)->next.load(acquire);
+        if (word != 0) sum += bytes_of(record_at(newest_record<D>(word)));
+      }
+    }
+    next = leaf.high;
+  }
+  return sum;
+}
+
+template <domain::persistence_domain D, class Shape>
 std::uint64_t record_store<D, Shape>::bytes_between(std::string_view from, std::string_view to) {
   // Leaves far from the bounds count by some of their keys.
   constexpr unsigned exact_leaves = 64;
@@ -165,6 +188,7 @@ std::uint64_t record_store<D, Shape>::bytes_between(std::string_view from, std::
 template <domain::persistence_domain D, class Shape>
 std::string record_store<D, Shape>::check() {
   const operating inside(epochs_);
+  if (!damage_.empty()) return damage_;
   if (std::string wrong = index_.check(); !wrong.empty()) return wrong;
   typename index_type::leaf_content leaf;
   std::optional<std::string> next;

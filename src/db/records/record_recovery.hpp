@@ -105,7 +105,7 @@ void record_store<D, Shape>::read_header(const named_order& order) {
     report_damage("has a damaged header");
   }
   order_name_.assign(header_->text(), header_->name_bytes);
-  if (order_name_ == order.name) return;
+  if (order_name_ == order.name || (order.any_name && order_name_ == name_of_byte_order)) return;
   throw error(errc::bad_argument, this->pool().path(),
               "the store's comparator is '" + order_name_ + "', not '" + order.name +
                   "'; open the store with the comparator of its creation");
@@ -117,6 +117,14 @@ void record_store<D, Shape>::report_damage(const std::string& what) const {
   throw corruption(self.pool().path(), "the store of records in root " +
                                            std::to_string(this->root().index) + " " + what +
                                            "; repair the store or restore a backup");
+}
+
+/// Throws corruption, or with `salvage` notes the damage.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::note_damage(const std::string& what, bool salvage,
+                                         found_part& to) const {
+  if (!salvage) report_damage(what);
+  if (to.damage.empty()) to.damage = what;
 }
 
 /// A record that counts, if it is the newest of its key.
@@ -135,6 +143,7 @@ struct record_store<D, Shape>::found_part {
   std::string common;  ///< the first bytes of all keys
   std::uint64_t last_version = 0;
   std::uint64_t last_ordinal = 0;
+  std::string damage;  ///< the first one
 };
 
 /// Returns the ordinal of the next segment.
@@ -171,7 +180,10 @@ std::uint64_t record_store<D, Shape>::recover(bool salvage) {
       threads, true);
   build(found);
   std::uint64_t last_ordinal = 0;
-  for (const found_part& each : found) last_ordinal = std::max(last_ordinal, each.last_ordinal);
+  for (const found_part& each : found) {
+    last_ordinal = std::max(last_ordinal, each.last_ordinal);
+    if (damage_.empty() && !each.damage.empty()) damage_ = "the store of records " + each.damage;
+  }
   return last_ordinal + 1;
 }
 
@@ -180,13 +192,13 @@ template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::scan(std::byte* block, std::size_t stride, bool salvage,
                                   found_part& to) {
   const auto& header = *reinterpret_cast<const segment_header*>(block);
-  // A block without an intact header is free: its segment has ended, or a crash has interrupted its
-  // making.
-  if (stride < sizeof header || !header.is_intact(segments_.secret())) return;
+  // The segment has ended, or a crash has interrupted its making.
+  if (stride < sizeof header || header.is_absent()) return;
   const std::uint64_t offset = this->pool().pages().offset_of(block);
   const auto state = parse_state(D::load(header.state, relaxed), header.salt);
-  if (!state || header.bytes > stride || state->end > header.bytes) {
-    report_damage("has a damaged segment at offset " + std::to_string(offset));
+  if (!header.is_intact(segments_.secret()) || !state || header.bytes > stride ||
+      state->end > header.bytes) {
+    return note_damage("has a damaged segment at offset " + std::to_string(offset), salvage, to);
   }
   const bool is_open = state->state == segment_state::open;
   const std::size_t end = is_open ? header.bytes : state->end;
@@ -197,9 +209,10 @@ void record_store<D, Shape>::scan(std::byte* block, std::size_t stride, bool sal
   std::uint64_t dead = 0;
   std::size_t parts = 0;
   while (at < end) {
-    if (!is_intact_record(block + at, end - at, header.salt)) {
-      if (is_open) break;
-      if (!salvage) report_damage("has a damaged record at offset " + std::to_string(offset + at));
+    const record_state found = state_of_record(block + at, end - at, header.salt);
+    if (is_open && found != record_state::intact) break;
+    if (found == record_state::damaged) {
+      note_damage("has a damaged record at offset " + std::to_string(offset + at), salvage, to);
       at += record_align;
       dead += record_align;
       continue;
@@ -208,10 +221,11 @@ void record_store<D, Shape>::scan(std::byte* block, std::size_t stride, bool sal
     const std::size_t began = at;
     to.batch.clear();
     if (record.kind() == record_kind::batch) {
-      const std::size_t next = scan_batch(block, at, end, header.salt, to.batch);
+      const record_state least = is_open ? record_state::intact : record_state::damaged_value;
+      const std::size_t next = scan_batch(block, at, end, header.salt, least, to.batch);
       if (next == 0 && is_open) break;
-      if (next == 0 && !salvage) {
-        report_damage("has a damaged batch at offset " + std::to_string(offset + at));
+      if (next == 0) {
+        note_damage("has a damaged batch at offset " + std::to_string(offset + at), salvage, to);
       }
       to.last_version = std::max(to.last_version, record.version);
       dead += batch_head_bytes;
@@ -267,10 +281,11 @@ void record_store<D, Shape>::note_found(const std::byte* block, std::uint64_t at
 }
 
 /// Returns the end of the batch at `at`, and the places of its entries. Returns 0 if an entry is
-/// damaged or missing.
+/// missing, or its state is worse than `least`.
 template <domain::persistence_domain D, class Shape>
 std::size_t record_store<D, Shape>::scan_batch(const std::byte* begin, std::size_t at,
                                                std::size_t end, std::uint64_t salt,
+                                               record_state least,
                                                std::vector<std::uint64_t>& entries) {
   const auto& head = *reinterpret_cast<const record_header*>(begin + at);
   std::uint32_t checks = 0;
@@ -278,14 +293,14 @@ std::size_t record_store<D, Shape>::scan_batch(const std::byte* begin, std::size
   for (std::uint32_t i = 0; i < head.age_or_entries; ++i) {
     const auto& entry = *reinterpret_cast<const record_header*>(begin + at);
     const bool is_entry =
-        is_intact_record(begin + at, end - at, salt) &&
+        state_of_record(begin + at, end - at, salt) >= least &&
         (entry.kind() == record_kind::put || entry.kind() == record_kind::tombstone) &&
         entry.is_entry() && entry.version == head.version;
     if (!is_entry) {
       entries.clear();
       return 0;
     }
-    checks = hash_of_checks(checks, entry.check);
+    checks = hash_of_checks(checks, entry);
     entries.push_back(at);
     at += bytes_of(entry);
   }

@@ -72,6 +72,7 @@ namespace outlast::store_detail::records {
 struct named_order {
   key_order order;
   std::string name;
+  bool any_name = false;  ///< a store that has the order of bytes is accepted
 };
 
 /// One change of a batch.
@@ -142,8 +143,15 @@ class record_store final : public roots::root_session<D> {
                                   std::uint64_t moment = latest_moment);
 
   /// Begins a snapshot, and returns its moment.
-  [[nodiscard]] std::uint64_t begin_snapshot() { return moments_.begin(); }
-  void end_snapshot(std::uint64_t moment) { moments_.end(moment); }
+  [[nodiscard]] std::uint64_t begin_snapshot() {
+    require_process();
+    return moments_.begin();
+  }
+  void end_snapshot(std::uint64_t moment) {
+    if (!is_forbidden_.load(relaxed)) moments_.end(moment);
+  }
+  /// Throws error{forked} in the child of a fork, where locks may be held for ever.
+  void require_process() { static_cast<void>(hands_.local()); }
 
   /// A key of a leaf with its value. Long values are not copied.
   struct leaf_entry {
@@ -151,7 +159,7 @@ class record_store final : public roots::root_session<D> {
     std::uint32_t key_bytes;
     std::uint32_t value_bytes;
     std::uint64_t salt;
-    bool has_value;
+    bool has_value;  ///< with its check
   };
   struct leaf_copy {
     std::vector<leaf_entry> entries;
@@ -190,10 +198,13 @@ class record_store final : public roots::root_session<D> {
   struct use_of_segments {
     std::size_t bytes = 0;
     std::size_t dead = 0;
-    std::size_t in_use = 0;  ///< bytes of records, with dead ones
+    std::size_t in_use = 0;  ///< bytes of records, with dead ones, and of headers
     std::size_t useless = 0;  ///< bytes that cleaning returns
   };
   [[nodiscard]] use_of_segments segment_use() const;
+  /// Returns the bytes of records that only snapshots see, or saw before the last collect(). Visits
+  /// the whole index if there are any.
+  [[nodiscard]] std::size_t kept_bytes();
   /// Returns the approximate number of bytes of the keys from `from` to `to`, and their values.
   [[nodiscard]] std::uint64_t bytes_between(std::string_view from, std::string_view to);
   /// Returns the first damage, or "". Requires: no other thread uses the store.
@@ -202,6 +213,7 @@ class record_store final : public roots::root_session<D> {
   [[nodiscard]] bool before_close() override;
   void collect_all() override { epochs_.collect_all(); }
   void forbid() noexcept override {
+    is_forbidden_.store(true, relaxed);
     hands_.forbid();
     epochs_.forbid();
   }
@@ -250,7 +262,8 @@ class record_store final : public roots::root_session<D> {
   }
   [[nodiscard]] bool is_intact_at(std::uint64_t at) const {
     const segment<D>& in = segments_.of_record(at);
-    return is_intact_record(in.begin + (at - in.offset), in.bytes - (at - in.offset), in.salt);
+    return state_of_record(in.begin + (at - in.offset), in.bytes - (at - in.offset), in.salt) ==
+           record_state::intact;
   }
   [[nodiscard]] bool is_put(std::uint64_t record) const {
     return record != 0 && record_at(record).kind() == record_kind::put;
@@ -354,18 +367,21 @@ class record_store final : public roots::root_session<D> {
   void note_only(segment<D>& in, std::size_t end);
   void note_found(const std::byte* block, std::uint64_t at, std::uint64_t offset, found_part& to);
   [[nodiscard]] std::size_t scan_batch(const std::byte* begin, std::size_t at, std::size_t end,
-                                       std::uint64_t salt, std::vector<std::uint64_t>& entries);
+                                       std::uint64_t salt, record_state least,
+                                       std::vector<std::uint64_t>& entries);
   void build(std::vector<found_part>& found);
   void build_part(const std::vector<found_part>& found, const std::vector<std::uint64_t>& bounds,
                   unsigned part, std::vector<typename index_type::built_page>& leaves);
   [[nodiscard]] static std::uint64_t random_origin();
   [[nodiscard]] std::uint64_t secret();
+  void note_damage(const std::string& what, bool salvage, found_part& to) const;
   [[noreturn]] void report_damage(const std::string& what) const;
 
   std::uintptr_t pool_base_;
   epochs_type& epochs_;
   store_header* header_ = nullptr;
   std::string order_name_;
+  std::string damage_;  ///< that a salvage has passed over
   segment_space<D, Shape> segments_;
   moments<D> moments_{2};
   object_memory<D, node, group> objects_;
@@ -374,6 +390,7 @@ class record_store final : public roots::root_session<D> {
   writer_gate<D> gate_;
   base::sharded_count keys_;
   base::sharded_count tombstones_;  ///< slots of erased keys
+  std::atomic<bool> is_forbidden_{false};  ///< this is the child of a fork
   // Cleaning:
   std::function<void()> wake_;
   domain::spin_lock<D> victims_lock_;

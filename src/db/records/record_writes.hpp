@@ -257,21 +257,9 @@ std::uint64_t record_store<D, Shape>::append_one(hand& mine, const change& what,
   if (bytes > Shape::max_copied_record) return append_long(mine, what, next);
   mine.scratch.resize(std::max(mine.scratch.size(), bytes));
   std::byte* const to = reserve(mine, bytes, purpose_of(what.kind));
-  const std::uint64_t salt = mine.target->salt;
-  auto& made = *new (mine.scratch.data()) record_header;
-  const std::uint32_t length = length_kind(what.key.size(), what.kind);
-  made.length_kind = length;
-  made.value_bytes = static_cast<std::uint32_t>(what.value.size());
-  made.age_or_entries = age_word(mine.target->ordinal, next.oldest, false);
-  made.version = next.version;
-  std::byte* const text = mine.scratch.data() + sizeof made;
-  std::memcpy(text, what.key.data(), what.key.size());
-  if (!what.value.empty()) {
-    std::memcpy(text + what.key.size(), what.value.data(), what.value.size());
-  }
-  const std::size_t text_bytes = what.key.size() + what.value.size();
-  std::memset(text + text_bytes, 0, bytes - sizeof made - text_bytes);
-  made.check = check_of(made, length, text_bytes, salt);
+  build_record(mine.scratch.data(), what.key, what.value,
+               {what.kind, age_word(mine.target->ordinal, next.oldest, false), next.version},
+               mine.target->salt);
   place_bytes(mine, to, bytes);
   if (mine.target->is_dedicated) mine.target->only_key.store(hash_of_only(what.key), relaxed);
   return this->pool().pages().offset_of(to);
@@ -298,12 +286,17 @@ std::uint64_t record_store<D, Shape>::place_long(segment<D>& in, std::byte* to, 
   made.version = version;
   const std::string_view head(reinterpret_cast<const char*>(&made.value_bytes),
                               checked_header_bytes);
-  made.check = static_cast<std::uint32_t>(
-      seeded_hash(head, what.key, what.value, seed_of(length, in.salt)));
-  constexpr std::size_t first_bytes = sizeof(std::uint64_t);
-  D::write(to + first_bytes, head.data(), head.size());
-  D::write(to + sizeof made, what.key.data(), what.key.size());
-  D::write(to + sizeof made + what.key.size(), what.value.data(), what.value.size());
+  made.check = head_check(head, what.key, length, in.salt);
+  const std::uint32_t of_value = value_check_of(what.value, version, in.salt);
+  std::byte* at = to + sizeof(std::uint64_t);
+  const auto append = [&at](const void* from, std::size_t count) {
+    D::write(at, from, count);
+    at += count;
+  };
+  append(head.data(), head.size());
+  append(what.key.data(), what.key.size());
+  append(what.value.data(), what.value.size());
+  append(&of_value, sizeof of_value);
   D::store(*reinterpret_cast<std::atomic<std::uint64_t>*>(to), first_word(made.check, length),
            std::memory_order_release);
   domain::note_store<D>();
@@ -332,34 +325,25 @@ std::uint64_t record_store<D, Shape>::append_batch(hand& mine, std::uint64_t ver
       reserve(mine, bytes, only_erases ? purpose::erase : purpose::write);
   const std::uint64_t offset = this->pool().pages().offset_of(to);
   const std::uint64_t salt = mine.target->salt;
-  std::memset(mine.scratch.data(), 0, bytes);
   mine.records.clear();
   std::uint32_t checks = 0;
   std::size_t at = batch_head_bytes;
   for (const change& each : mine.sorted) {
-    auto& entry = *new (mine.scratch.data() + at) record_header;
-    const std::uint32_t length = length_kind(each.key.size(), each.kind);
-    entry.length_kind = length;
-    entry.value_bytes = static_cast<std::uint32_t>(each.value.size());
-    entry.age_or_entries =
+    const std::uint32_t age =
         age_word(mine.target->ordinal, mine.oldest[mine.records.size()], true);
-    entry.version = version;
-    std::byte* const text = mine.scratch.data() + at + sizeof entry;
-    std::memcpy(text, each.key.data(), each.key.size());
-    if (!each.value.empty()) {
-      std::memcpy(text + each.key.size(), each.value.data(), each.value.size());
-    }
-    entry.check = check_of(entry, length, each.key.size() + each.value.size(), salt);
-    checks = hash_of_checks(checks, entry.check);
+    const record_header& entry = build_record(mine.scratch.data() + at, each.key, each.value,
+                                              {each.kind, age, version}, salt);
+    checks = hash_of_checks(checks, entry);
     mine.records.push_back(offset + at);
     at += record_bytes(each.key.size(), each.value.size());
   }
+  std::memset(mine.scratch.data(), 0, batch_head_bytes);
   auto& head = *new (mine.scratch.data()) record_header;
   head.length_kind = length_kind(0, record_kind::batch);
   head.value_bytes = checks;
   head.age_or_entries = static_cast<std::uint32_t>(mine.sorted.size());
   head.version = version;
-  head.check = check_of(head, head.length_kind, 0, salt);
+  head.check = head_check_of(head, head.length_kind, 0, salt);
   place_bytes(mine, to, bytes);
   if (mine.scratch.size() > 4 * Shape::max_copied_record)
     std::vector<std::byte>().swap(mine.scratch);

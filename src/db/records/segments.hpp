@@ -62,7 +62,7 @@ enum class purpose {
 
 /// The segment that is cleaned next.
 struct wanted_victim {
-  unsigned percent = 0;  ///< at least this share of its bytes does not count
+  unsigned percent = 0;  ///< at least this share of its bytes, and some, do not count
   bool oldest = false;   ///< the oldest one, if it has several records; otherwise the emptiest one
   bool by_dead_records = false;  ///< the share is that of records
   std::uint64_t before = ~std::uint64_t{0};  ///< its ordinal is smaller
@@ -261,8 +261,9 @@ class segment_space {
       if (each->state.load(std::memory_order_acquire) != segment_state::sealed) continue;
       const std::uint64_t useless =
           wanted.by_dead_records ? each->dead_bytes.load(relaxed) : each->useless_bytes();
-      if (useless * 100 < each->bytes * std::uint64_t{wanted.percent}) continue;
-      if (wanted.oldest && each->only_key.load(relaxed) != 0) continue;
+      const bool is_full =
+          useless == 0 || useless * 100 < each->bytes * std::uint64_t{wanted.percent};
+      if (wanted.oldest ? each->only_key.load(relaxed) != 0 : is_full) continue;
       const bool is_better = chosen == nullptr || (wanted.oldest ? each->ordinal < chosen->ordinal
                                                                  : is_emptier(*each, *chosen));
       if (is_better) chosen = each.get();
@@ -381,6 +382,12 @@ class segment_space {
   /// check is stored last: a header is complete, or the block is free.
   void write_header(const segment_type& of) {
     segment_header& header = of.header();
+    if (D::load(header.check, relaxed) != 0) {
+      // The block was no segment. What it contained must not look like one that is damaged.
+      D::store(header.check, 0, relaxed);
+      domain::note_store<D>();
+      domain::persist<D>(&header.check, sizeof header.check);
+    }
     D::store(header.state, 0, relaxed);
     const struct {
       std::uint64_t magic, ordinal, salt, bytes;

@@ -35,7 +35,7 @@ constexpr verify::scope one_key{.threads = 2, .operations = 3, .keys = 2, .prefi
 /// A batch of both keys, while they are read together.
 constexpr verify::scope one_call{.threads = 2, .operations = 1, .keys = 2, .prefill = 2};
 constexpr verify::scope new_keys{.threads = 2, .operations = 3, .keys = 6, .prefill = 1};
-constexpr verify::scope many_keys{.threads = 2, .operations = 2, .keys = 5, .prefill = 5};
+constexpr verify::scope joined_keys{.threads = 2, .operations = 3, .keys = 4, .prefill = 4};
 
 /// `Keeps`: snapshots are open whenever the store is changed. `Cleans`: space is returned before
 /// each change.
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
                       of_cleaner(162, "the age of a record"),
                       of_cleaner(163, "the age of a copy"),
                       of_cleaner(164, "the copies before a segment ends"),
-                      of_cleaner(165, "the version of a page that was joined", many_keys, false, 8, true),
+                      of_cleaner(165, "the version of a page that was joined", joined_keys, false, 99, true),
                       of_cleaner(166, "the bound of a page that was joined", new_keys),
                       of_cleaner(167, "the write-back of a segment's end")),
     number_of);

@@ -128,7 +128,7 @@ TEST_P(backup, tells_how_far_it_is) {
   EXPECT_GE(calls, 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(media, backup, ::testing::Values("memory", "disk"),
+INSTANTIATE_TEST_SUITE_P(media, backup, ::testing::Values("memory", "disk", "records"),
                          [](const auto& of) { return std::string(of.param); });
 
 /// The longer key first.

@@ -233,6 +233,60 @@ TYPED_TEST(cleaned_engines, return_the_space_of_old_snapshots) {
   this->expect_content(model);
 }
 
+TYPED_TEST(cleaned_engines, let_cursors_go_on_when_keys_and_snapshots_go) {
+  content model;
+  this->put_all(400, 'a', model);
+  for (const bool backwards : {false, true}) {
+    std::unique_ptr<cursor> at = this->store->take_snapshot()->iterate();
+    content seen;
+    const content expected = model;
+    backwards ? at->seek_to_last() : at->seek_to_first();
+    for (int i = 0; at->is_valid(); ++i) {
+      ASSERT_TRUE(seen.emplace(at->here().key, at->here().value).second) << at->here().key;
+      // The pages around the position are joined, and records move.
+      if (i % 40 == 20) {
+        for (int k = 0; k < 40; ++k) {
+          const std::string key = "key" + std::to_string((i * 7 + k * 13) % 400);
+          this->store->erase(key, false);
+          model.erase(key);
+        }
+        this->store->compact();
+      }
+      backwards ? at->prev() : at->next();
+    }
+    EXPECT_EQ(seen, expected);
+    at.reset();
+    this->store->collect();
+    this->expect_content(model);
+    this->put_all(400, 'b', model);
+  }
+}
+
+TYPED_TEST(cleaned_engines, walk_over_pages_that_are_joined) {
+  // Keys that no snapshot sees any more leave pages that a cursor still knows.
+  for (int i = 0; i < 3000; ++i) this->store->put(std::to_string(10000 + i), "v", false);
+  for (int i = 0; i < 3000; ++i) {
+    if (i % 50 != 0) this->store->erase(std::to_string(10000 + i), false);
+  }
+  const auto forwards = this->store->take_snapshot()->iterate();
+  const auto backwards = this->store->take_snapshot()->iterate();
+  forwards->seek_to_first();
+  backwards->seek_to_last();
+  std::vector<std::string> up{std::string(forwards->here().key)};
+  std::vector<std::string> down{std::string(backwards->here().key)};
+  this->store->collect();  // joins the pages
+  for (forwards->next(); forwards->is_valid(); forwards->next()) {
+    up.emplace_back(forwards->here().key);
+  }
+  for (backwards->prev(); backwards->is_valid(); backwards->prev()) {
+    down.emplace_back(backwards->here().key);
+  }
+  std::vector<std::string> expected;
+  for (int i = 0; i < 3000; i += 50) expected.push_back(std::to_string(10000 + i));
+  EXPECT_EQ(up, expected);
+  EXPECT_EQ(std::vector<std::string>(down.rbegin(), down.rend()), expected);
+}
+
 TYPED_TEST(cleaned_engines, move_long_values) {
   content model;
   std::mt19937_64 random(5);

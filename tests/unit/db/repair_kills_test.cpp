@@ -296,7 +296,7 @@ class RepairThatIsCutOff : public testing::TestWithParam<place> {
 };
 
 INSTANTIATE_TEST_SUITE_P(everywhere, RepairThatIsCutOff,
-                         testing::Values(place::memory_files, place::disk),
+                         testing::Values(place::memory_files, place::disk, place::record_files),
                          testing::PrintToStringParamName());
 
 TEST_P(RepairThatIsCutOff, loses_nothing_of_a_killed_store) { kill_at_each_call(false, false); }

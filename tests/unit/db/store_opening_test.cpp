@@ -44,13 +44,15 @@ class StoreOpening : public testing::TestWithParam<place> {
 class StoreFiles : public StoreOpening {};
 
 INSTANTIATE_TEST_SUITE_P(everywhere, StoreOpening,
-                         testing::Values(place::memory_files, place::disk, place::ordinary_memory),
+                         testing::Values(place::memory_files, place::disk, place::ordinary_memory,
+                                         place::record_files, place::ordinary_records),
                          testing::PrintToStringParamName());
-INSTANTIATE_TEST_SUITE_P(everywhere, StoreFiles, testing::Values(place::memory_files, place::disk),
+INSTANTIATE_TEST_SUITE_P(everywhere, StoreFiles, testing::Values(place::memory_files, place::disk, place::record_files),
                          testing::PrintToStringParamName());
 class StoreOfSynced : public StoreOpening {};
 INSTANTIATE_TEST_SUITE_P(everywhere, StoreOfSynced,
-                         testing::Values(place::memory_files, place::disk, place::device),
+                         testing::Values(place::memory_files, place::disk, place::device,
+                                         place::record_files),
                          testing::PrintToStringParamName());
 
 db::WriteOptions synced() {
@@ -74,7 +76,28 @@ TEST_P(StoreOpening, creates_only_if_it_may) {
   EXPECT_EQ(value_of(*home, "key"), "value");
 }
 
+TEST_P(StoreOpening, keeps_its_engine) {
+  ASSERT_EQ(home.open().ToString(), "OK");
+  EXPECT_EQ(home->Put({}, "key", "value").ToString(), "OK");
+  const db::StoreEngine own =
+      home.has_records() ? db::StoreEngine::kRecords : db::StoreEngine::kReplicas;
+  for (const db::StoreEngine each :
+       {db::StoreEngine::kReplicas, db::StoreEngine::kRecords, db::StoreEngine::kAutomatic}) {
+    home.more.engine = each;
+    const db::Status status = home.open();
+    if (each == db::StoreEngine::kAutomatic || each == own) {
+      ASSERT_EQ(status.ToString(), "OK");
+      EXPECT_EQ(value_of(*home, "key"), "value");
+    } else {
+      EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+      EXPECT_NE(status.ToString().find("StoreOptions::engine"), std::string::npos);
+      EXPECT_NE(status.ToString().find("outlast db convert"), std::string::npos);
+    }
+  }
+}
+
 TEST_P(StoreOpening, refuses_sizes_that_the_store_does_not_have) {
+  if (home.has_records()) GTEST_SKIP() << "each opening chooses";
   ASSERT_EQ(home.open().ToString(), "OK");
   EXPECT_EQ(home->Put({}, "key", "value").ToString(), "OK");
   const std::size_t has = home.more.capacity_bytes;

@@ -17,18 +17,26 @@
 
 namespace outlast::db::test {
 
+/// The engine of the stores that opened() makes.
+inline StoreEngine& engine_of_stores() {
+  static StoreEngine engine = StoreEngine::kAutomatic;
+  return engine;
+}
+
 /// A directory for stores on a file system in memory ("memory"), or on a device ("disk") if the
-/// working directory is on one; gone with it.
+/// working directory is on one; gone with it. "records": in memory, with the engine of records.
 class store_place {
  public:
   explicit store_place(std::string_view medium) {
     const std::filesystem::path under =
-        medium == "memory" ? std::filesystem::path("/dev/shm") : std::filesystem::current_path();
+        medium == "disk" ? std::filesystem::current_path() : std::filesystem::path("/dev/shm");
+    if (medium == "records") engine_of_stores() = StoreEngine::kRecords;
     std::string pattern = (under / "outlast-test-XXXXXX").string();
     EXPECT_NE(::mkdtemp(pattern.data()), nullptr) << pattern;
     path_ = pattern;
   }
   ~store_place() {
+    engine_of_stores() = StoreEngine::kAutomatic;
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
@@ -45,6 +53,7 @@ class store_place {
 inline std::unique_ptr<DB> opened(const std::string& directory, const Options& options) {
   StoreOptions more;
   more.capacity_bytes = std::size_t{64} << 20;
+  more.engine = engine_of_stores();
   DB* made = nullptr;
   const Status status = DB::Open(options, more, directory, &made);
   EXPECT_EQ(status.ToString(), "OK");

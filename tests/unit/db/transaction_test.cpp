@@ -372,7 +372,7 @@ TEST_P(transaction, random_ones_of_several_threads_are_serializable) {
   EXPECT_TRUE(is_serializable(all));
 }
 
-INSTANTIATE_TEST_SUITE_P(media, transaction, ::testing::Values("memory", "disk"),
+INSTANTIATE_TEST_SUITE_P(media, transaction, ::testing::Values("memory", "disk", "records"),
                          [](const auto& of) { return std::string(of.param); });
 
 /// Upper and lower case are one.

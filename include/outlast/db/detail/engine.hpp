@@ -18,6 +18,9 @@
 
 namespace outlast::store_detail {
 
+/// Name of the order of bytes in stores.
+inline constexpr const char* name_of_byte_order = "leveldb.BytewiseComparator";
+
 enum class lookup_status { found, absent, damaged };
 
 struct entry_view {
@@ -62,9 +65,17 @@ class snapshot {
   [[nodiscard]] virtual std::unique_ptr<cursor> iterate() const = 0;
 };
 
+/// The structure of a store's data.
+enum class engine_kind {
+  automatic,  ///< that of the existing store; `replicas` for a new one
+  replicas,   ///< a B+-tree in several copies, whose writers are wait-free
+  records,    ///< a log of records with an index, whose writers run in parallel
+};
+
 /// Options for opening a store.
 struct store_options {
   std::string file;
+  engine_kind kind = engine_kind::automatic;
   key_order order;
   /// Name of the order, stored with the data. At most 1 MiB.
   std::string order_name;
@@ -100,7 +111,8 @@ struct space_use {
 /// An open store.
 ///
 /// Thread-safety: all members may be called concurrently, except close().
-/// Progress: the same as that of tx::redo_opt.
+/// Progress: with `replicas`, the same as that of tx::redo_opt. With `records`, a write waits for
+/// other writes of the same keys, and reads wait while a page of the index changes.
 /// Durability: in memory and on persistent memory, every write is durable at return. On a disk, a
 /// write with `sync` is durable at return, and other writes are durable after
 /// store_options::max_unsynced_time. A killed process loses no write.

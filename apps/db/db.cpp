@@ -52,6 +52,7 @@ struct arguments {
   std::string to;
   std::string prefix;
   std::string order;  ///< of keys, as --comparator names it
+  std::string engine;
   std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();
   capacity room = 0;
   bool backwards = false;
@@ -294,6 +295,19 @@ int repair(const arguments& given) {
   return 0;
 }
 
+int convert(const arguments& given) {
+  require_store(given.store);
+  Options options;
+  options.comparator = &comparator_in(given.store, given.order);
+  StoreOptions more;
+  more.engine = given.engine == "records" ? StoreEngine::kRecords : StoreEngine::kReplicas;
+  more.capacity_bytes = given.room;
+  std::uint64_t keys = 0;
+  require(ConvertDB(given.store, options, more, &keys));
+  print_count(given, keys);
+  return 0;
+}
+
 int destroy(const arguments& given) {
   require_store(given.store);
   require(DestroyDB(given.store, Options()));
@@ -443,6 +457,22 @@ void add_care(CLI::App& group) {
       add(group, "repair", "Repair a damaged store: keep all data that can be read", given, repair);
   add_store(*command, *given);
   add_order(*command, *given, order_there);
+
+  command =
+      add(group, "convert",
+          "Move a store that no program has open to another engine. The old store is replaced "
+          "when the new one is complete",
+          given, convert);
+  add_store(*command, *given);
+  add_order(*command, *given, order_there);
+  command
+      ->add_option("--engine", given->engine,
+                   "records: writers run in parallel, and files are smaller; not for disks. "
+                   "replicas: writers are wait-free")
+      ->required()
+      ->check(CLI::IsMember({"records", "replicas"}));
+  add_room(*command, *given);
+  add_json(*command, *given, "Print one JSON object");
 
   command = add(group, "destroy", "Remove a store's files", given, destroy);
   add_store(*command, *given);

@@ -47,6 +47,10 @@ using tree = containers::bplus_tree<std::string, std::string, key_order>;
 
 /// Returns the bytes of a pool that can hold the store.
 [[nodiscard]] inline std::size_t pool_bytes_for(const store_options& wanted) {
+  constexpr std::size_t tables = std::size_t{1} << 20;
+  if (wanted.kind == engine_kind::records) {
+    return wanted.capacity_bytes + wanted.capacity_bytes / 32 + tables;
+  }
   constexpr std::size_t overhead = std::size_t{128} << 20;
   const std::size_t replicas = wanted.capacity_bytes * wanted.replicas;
   return replicas + replicas / 32 + overhead;  // a page has a descriptor of 1/64 of it

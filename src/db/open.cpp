@@ -347,6 +347,35 @@ Status DestroyDB(const std::string& name, const Options& options) {
   return status;
 }
 
+Status ConvertDB(const std::string& name, const Options& options, const StoreOptions& more,
+                 uint64_t* keys) {
+  if (Status status = validate_options(options, more); !status.ok()) return status;
+  if (more.engine == StoreEngine::kAutomatic) {
+    return Status::InvalidArgument("StoreOptions::engine must be the engine of the new store");
+  }
+  if (owner_of(options.env) != nullptr) {
+    return Status::NotSupported(name, "the store is in ordinary memory; copy its keys");
+  }
+  const store_paths paths(name);
+  if (!holds_store(options.env, paths)) {
+    return Status::InvalidArgument(name, "contains no store to convert");
+  }
+  locked_directory directory;
+  Status status = lock_directory(name, options.env, directory);
+  if (!status.ok()) return status;
+  begin_messages(name, options, directory);
+  std::uint64_t moved = 0;
+  status = guarded([&] {
+    core::store_options wanted = core_options(name, options, more);
+    if (wanted.capacity_bytes == 0) wanted.capacity_bytes = core::capacity_for(name);
+    moved = core::convert_store(wanted, core::medium_of(name), paths.unfinished_repair);
+  });
+  Log(directory.messages, "%s: moved to another engine: %s; %llu keys", name.c_str(),
+      status.ToString().c_str(), static_cast<unsigned long long>(moved));
+  if (keys != nullptr) *keys = moved;
+  return status;
+}
+
 Status RepairDB(const std::string& dbname, const Options& options) {
   if (options.env == nullptr) return Status::InvalidArgument("Options::env must not be null");
   if (owner_of(options.env) != nullptr) return {};  // a store in memory cannot be damaged

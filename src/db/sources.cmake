@@ -13,6 +13,7 @@ set(outlast_db_sources
 outlast_sources(outlast_library db
   ${outlast_db_sources}
   checksum.cpp
+  convert.cpp
   copy.cpp
   file_image.cpp
   journaled_engine.cpp

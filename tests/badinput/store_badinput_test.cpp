@@ -58,7 +58,8 @@ class BadStore : public testing::TestWithParam<place> {
   store_home home;
 };
 
-INSTANTIATE_TEST_SUITE_P(everywhere, BadStore, testing::Values(place::memory_files, place::disk, place::record_files),
+INSTANTIATE_TEST_SUITE_P(everywhere, BadStore,
+                         testing::Values(place::memory_files, place::disk, place::record_files),
                          testing::PrintToStringParamName());
 
 TEST_P(BadStore, of_another_kind_of_file_is_corrupt) {

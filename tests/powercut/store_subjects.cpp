@@ -21,7 +21,8 @@ namespace {
 class store_subject final : public subject {
  public:
   /// `on_disk`: behind a log, and each write synced.
-  store_subject(const std::filesystem::path& folder, bool on_disk) {
+  store_subject(const std::filesystem::path& folder, bool on_disk, db::StoreEngine engine)
+      : has_records_(engine == db::StoreEngine::kRecords) {
     pool_detail::test_hooks().everything_is_a_disk = on_disk;
     synced_.sync = on_disk;
     db::Options options;
@@ -31,6 +32,7 @@ class store_subject final : public subject {
     more.max_unsynced_time = std::chrono::hours(1);
     more.capacity_bytes = std::size_t{16} << 20;
     more.replicas = 3;
+    more.engine = engine;
     db::DB* opened = nullptr;
     require(db::DB::Open(options, more, folder.string(), &opened));
     store_.reset(opened);
@@ -50,6 +52,8 @@ class store_subject final : public subject {
     require(store_->Put(synced_, text_of(todo.key), text_of(todo.value)));
     // Snapshots come and go: pages are copied, and given back.
     if (todo.value % 16 == 2) store_->ReleaseSnapshot(store_->GetSnapshot());
+    // Records move, and tombstones go.
+    if (has_records_ && todo.value % 256 == 3) store_->CompactRange(nullptr, nullptr);
   }
 
   void list(const std::function<void(entry)>& show) override {
@@ -90,16 +94,20 @@ class store_subject final : public subject {
     return text == text_of(number) ? number : 0xbad;
   }
 
+  bool has_records_;
   db::WriteOptions synced_;
   std::unique_ptr<db::DB> store_;
 };
 
-definition define_store(const std::string& name, bool on_disk) {
+definition define_store(const std::string& name, bool on_disk,
+                        db::StoreEngine engine = db::StoreEngine::kReplicas) {
   definition made;
   made.name = made.structure = name;
-  made.policy = on_disk ? "redo_opt on logged_file" : "redo_opt on native";
-  made.open = [on_disk](const std::filesystem::path& folder) {
-    return std::make_unique<store_subject>(folder, on_disk);
+  made.policy = engine == db::StoreEngine::kRecords ? "records"
+                : on_disk                           ? "redo_opt on logged_file"
+                                                    : "redo_opt on native";
+  made.open = [on_disk, engine](const std::filesystem::path& folder) {
+    return std::make_unique<store_subject>(folder, on_disk, engine);
   };
   return made;
 }
@@ -107,7 +115,8 @@ definition define_store(const std::string& name, bool on_disk) {
 }  // namespace
 
 std::vector<definition> store_definitions() {
-  return {define_store("store", false), define_store("store_synced", true)};
+  return {define_store("store", false), define_store("store_synced", true),
+          define_store("store_of_records", false, db::StoreEngine::kRecords)};
 }
 
 }  // namespace outlast::test::powercut

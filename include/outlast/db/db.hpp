@@ -57,7 +57,10 @@ struct Range {
 /// for the number of writing threads. A write can still wait for a disk or for the growth of the
 /// file. While one thread extends the file, a write that needs the new space waits for that thread.
 /// The first write that uses one more replica does so too. The creation and the end of a snapshot
-/// or iterator lock mutexes. The first snapshot or iterator after a change performs a write.
+/// or iterator lock mutexes. The first snapshot or iterator after a change performs a write. With
+/// the engine kRecords, a write waits for writes of the same keys; a commit of a transaction that
+/// has read a range, and DeleteRange(), wait for all writes in progress; a read waits while a page
+/// of the index changes, which takes less than a microsecond.
 /// Durability: see WriteOptions::sync. Where writes are durable at return, Get() returns only
 /// durable data. On a disk, Get() may return data that was written without `sync` and that a crash
 /// can still remove.
@@ -152,5 +155,15 @@ Status DestroyDB(const std::string& name, const Options& options);
 /// interrupts it, Open() and RepairDB() find either the old store or the new one.
 /// Errors: Corruption if no data can be read.
 Status RepairDB(const std::string& dbname, const Options& options);
+/// Moves the store `name`, which no process has open, to the engine `more.engine`. The other
+/// members of `more` apply to the new store. Sets *keys, if it is not null, to the number of keys.
+/// Requires the comparator of the store, and space for a second store. If ConvertDB() fails,
+/// nothing has changed. If a crash interrupts it, Open() and ConvertDB() find either the old store
+/// or the new one, complete; a crash after the replacement can leave the old files in the directory
+/// `lost`.
+/// Errors: InvalidArgument without a store or an engine; Corruption if a value does not match its
+/// checksum; IOError if the engine is not for the medium, or there is no space.
+Status ConvertDB(const std::string& name, const Options& options, const StoreOptions& more,
+                 uint64_t* keys = nullptr);
 
 }  // namespace OUTLAST_DB_NAMESPACE

@@ -46,7 +46,7 @@ struct record_header {
   /// Of a batch: the number of its entries. Otherwise: its age * 2, plus 1 for an entry of a batch
   /// and for a copy that only snapshots see.
   std::uint32_t age_or_entries;
-  std::uint64_t version;      ///< ascends for each key; its upper 48 bits are a moment
+  std::uint64_t version;  ///< ascends for each key; its upper 48 bits are a moment
 
   [[nodiscard]] record_kind kind() const noexcept {
     return static_cast<record_kind>(length_kind & 3);
@@ -291,8 +291,8 @@ struct store_header {
   std::atomic<std::uint64_t> life;  ///< number of openings
   std::uint32_t version;
   std::uint32_t name_bytes;
-  std::uint64_t check;   ///< XXH3 of version, name_bytes, origin and the name
-  std::uint64_t origin;  ///< a random number, which distinguishes stores
+  std::uint64_t check;        ///< XXH3 of version, name_bytes, origin and the name
+  std::uint64_t origin;       ///< a random number, which distinguishes stores
   std::uint64_t reserved[4];  ///< zero
 
   [[nodiscard]] const char* text() const noexcept {

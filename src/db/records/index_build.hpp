@@ -103,6 +103,7 @@ template <domain::persistence_domain D, class Shape, class KeyOf>
 auto ordered_index<D, Shape, KeyOf>::make_parent(const built_page* children, std::size_t count)
     -> inner* {
   inner* const made = memory_.template make<inner>();
+  made->level = static_cast<std::uint8_t>(children[0].what->level + 1);
   for (std::size_t k = 0; k < count; ++k) {
     made->children[k].store(children[k].what, relaxed);
     if (k != 0) made->keys[k - 1].store(children[k].low, relaxed);

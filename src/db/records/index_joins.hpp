@@ -42,11 +42,11 @@ bool ordered_index<D, Shape, KeyOf>::try_to_join(std::string_view key, Retire& r
     const unsigned few = (child->is_leaf ? leaf::capacity : inner::capacity) / 4;
     if (keys != 0 && count_of(*child) <= few) {
       bool joined = false;
-      const bool is_done =
-          child->is_leaf ? join_children(in, version, *which, static_cast<leaf&>(*child), of_child,
-                                         joined, retire)
-                         : join_children(in, version, *which, static_cast<inner&>(*child),
-                                         of_child, joined, retire);
+      const bool is_done = child->is_leaf
+                               ? join_children(in, version, *which, static_cast<leaf&>(*child),
+                                               of_child, joined, retire)
+                               : join_children(in, version, *which, static_cast<inner&>(*child),
+                                               of_child, joined, retire);
       if (!is_done || joined) return false;
     }
     at = child;

@@ -115,6 +115,7 @@ struct alignas(base::cache_line_size) index_page {
   std::atomic<std::uint16_t> count{0};
   std::atomic<std::uint16_t> prefix_bytes{0};
   const bool is_leaf;
+  std::uint8_t level = 0;  ///< 0: leaf; constant since before another thread finds the page
   std::array<std::atomic<std::uint64_t>, max_prefix_bytes / 8> prefix{};
 
   [[nodiscard]] std::size_t prefix_size() const noexcept {

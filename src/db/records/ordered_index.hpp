@@ -11,11 +11,13 @@
 #pragma once
 
 #include <outlast/base/announce.hpp>
+#include <outlast/base/cache_line.hpp>
 #include <outlast/base/callers.hpp>
 #include <outlast/db/detail/key_order.hpp>
 #include <outlast/domain/backoff.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/volatile_word.hpp>
+#include <outlast/hw/flush.hpp>
 #include <src/db/records/index_pages.hpp>
 
 #include <algorithm>
@@ -77,6 +79,45 @@ class ordered_index {
       if (descend(key, false, found.in, found.version) && locate(key, found)) return found;
     }
   }
+  /// Asks for the memory of the leaf of a key, so that a find() soon afterwards waits less.
+  void prefetch(std::string_view key) const {
+    page* at = root_.load(acquire);
+    while (!at->is_leaf) {
+      const inner& in = static_cast<const inner&>(*at);
+      const std::uint64_t version = version_of(in);
+      const std::optional<unsigned> which = child_for(in, version, key, false);
+      if (!which) return;
+      page* const child = in.children[*which].load(acquire);
+      if (!still(in, version)) return;
+      prefetch_heads(child);
+      if (in.level == 1) return;
+      at = child;
+    }
+  }
+  /// Returns whether the slot of a key has a word for which `is_wanted(word)` holds. Reads no other
+  /// keys if keys are ordered by their bytes.
+  template <class IsWanted>
+  [[nodiscard]] bool has_word(std::string_view key, IsWanted&& is_wanted) const {
+    for (;;) {
+      if (!order_.is_by_bytes()) return is_wanted(find(key).word);
+      leaf* in = nullptr;
+      std::uint64_t version = 0;
+      if (!descend(key, false, in, version)) continue;
+      const unsigned count = count_of(*in);
+      const std::size_t prefix = in->prefix_size();
+      bool has = false;
+      if (in->compare_prefix(key, prefix) == 0) {
+        const auto head = head_of<typename leaf::head_type>(key, prefix);
+        unsigned at = first_not_below(in->heads, count, head);
+        for (; !has && at < count && in->heads[at].load(relaxed) == head; ++at) {
+          const std::uint64_t word = in->slots[at].load(acquire);
+          if (!still(*in, version)) break;
+          has = is_wanted(word);
+        }
+      }
+      if (still(*in, version)) return has;
+    }
+  }
   /// Returns whether the leaf of a place has not changed since find().
   [[nodiscard]] bool is_current(const place& of) const { return still(*of.in, of.version); }
 
@@ -95,8 +136,8 @@ class ordered_index {
       at = find(key);
     }
   }
-  /// Removes the slot of a key if it has `word`. Returns whether its leaf has few slots now, so that
-  /// join_towards() may be useful.
+  /// Removes the slot of a key if it has `word`. Returns whether its leaf has few slots now, so
+  /// that join_towards() may be useful.
   bool remove(std::string_view key, std::uint64_t word) {
     for (;;) {
       const place at = find(key);
@@ -357,6 +398,7 @@ class ordered_index {
       if (!which) return false;
       page* const child = in.children[*which].load(acquire);
       if (!still(in, version)) return false;
+      prefetch_heads(child);
       const std::uint64_t of_child = version_of(*child);
       if (!still(in, version)) return false;
       at = child;
@@ -364,6 +406,14 @@ class ordered_index {
     }
     to = static_cast<leaf*>(at);
     return true;
+  }
+  /// Asks for the lines of a page that a search reads first. They are read one after the other
+  /// otherwise, because a search cannot guess where it goes on.
+  static void prefetch_heads(const page* of) noexcept {
+    constexpr std::size_t bytes = sizeof(page) + sizeof(leaf::heads);
+    for (std::size_t at = 0; at < bytes; at += base::cache_line_size) {
+      hw::prefetch(reinterpret_cast<const std::byte*>(of) + at);
+    }
   }
 
   static void copy_bound(const separator* bound, std::optional<std::string>& to) {
@@ -516,7 +566,10 @@ class ordered_index {
     page* right = nullptr;
     const separator* between = nullptr;
     try {
-      if (parent == nullptr) top = memory_.template make<inner>();
+      if (parent == nullptr) {
+        top = memory_.template make<inner>();
+        top->level = static_cast<std::uint8_t>(full.level + 1);
+      }
       right = full.is_leaf ? split(static_cast<leaf&>(full), key, between)
                            : split(static_cast<inner&>(full), between);
     } catch (...) {
@@ -566,6 +619,7 @@ class ordered_index {
     constexpr unsigned kept = count / 2;
     constexpr unsigned moved = count - kept - 1;
     inner* const right = memory_.template make<inner>();
+    right->level = full.level;
     between = full.keys[kept].load(relaxed);
     right->copy_prefix(full);
     for (unsigned i = 0; i < moved; ++i) {

@@ -61,7 +61,7 @@ struct record_store<D, Shape>::moved {
 
 template <domain::persistence_domain D, class Shape>
 struct record_store<D, Shape>::group_of_records {
-  static constexpr unsigned max = 16;
+  static constexpr unsigned max = 32;
 
   std::array<moved, max> all;
   unsigned count = 0;
@@ -69,33 +69,42 @@ struct record_store<D, Shape>::group_of_records {
 
 // ---- one victim ----
 
-/// Reads the next records of a victim, and chooses those that may count. Sets the position after
-/// them. The answers of the index are outdated until the keys are locked.
+/// Reads the next records of a victim, and chooses those that may count. Returns the position after
+/// them. The answers of the index are outdated until the keys are locked. The leaves are asked for
+/// together, so that the waits for memory overlap.
 template <domain::persistence_domain D, class Shape>
 std::size_t record_store<D, Shape>::read_group(hand& mine, victim& of, group_of_records& to) {
   const segment<D>& in = *of.of;
   const std::size_t end = in.end.load(relaxed);
   std::size_t at = of.at;
   std::size_t bytes = 0;
-  mine.locks.clear();
   while (at < end && to.count < group_of_records::max && at - of.at < Shape::max_copied_record) {
     if (state_of_record(in.begin + at, end - at, in.salt) != record_state::intact) {
-      of.is_damaged = to.count == 0;
+      of.is_damaged = at == of.at;
       break;
     }
-    const std::uint64_t place = in.offset + at;
-    const record_header& record = record_at(place);
+    const record_header& record = record_at(in.offset + at);
     const std::size_t its = bytes_of(record);
-    const bool has_key =
-        record.kind() == record_kind::put || record.kind() == record_kind::tombstone;
-    if (has_key && has_place<D>(index_.find(record.key()).word, place)) {
+    if (record.kind() == record_kind::put || record.kind() == record_kind::tombstone) {
       if (to.count != 0 && bytes + its > Shape::max_copied_record) break;
       bytes += its;
-      to.all[to.count++].from = place;
-      mine.locks.push_back(locks_.number_of(record.key()));
+      to.all[to.count++].from = in.offset + at;
+      index_.prefetch(record.key());
     }
     at += its;
   }
+  mine.locks.clear();
+  unsigned kept = 0;
+  for (unsigned i = 0; i < to.count; ++i) {
+    const std::uint64_t place = to.all[i].from;
+    const std::string_view key = record_at(place).key();
+    if (!index_.has_word(key, [&](std::uint64_t word) { return has_place<D>(word, place); })) {
+      continue;
+    }
+    to.all[kept++].from = place;
+    mine.locks.push_back(locks_.number_of(key));
+  }
+  to.count = kept;
   return at;
 }
 
@@ -304,8 +313,8 @@ void record_store<D, Shape>::put_back(std::unique_ptr<victim> one) noexcept {
 
 /// Cleans for about `bytes`. Returns false if there is no victim. `to`: the segment for copies.
 template <domain::persistence_domain D, class Shape>
-bool record_store<D, Shape>::clean(std::size_t bytes, const wanted_victim& wanted,
-                                   segment<D>*& to, purpose why) {
+bool record_store<D, Shape>::clean(std::size_t bytes, const wanted_victim& wanted, segment<D>*& to,
+                                   purpose why) {
   std::unique_ptr<victim> one = take_victim(wanted);
   if (one == nullptr) return false;
   const std::size_t end = one->of->end.load(relaxed);
@@ -334,6 +343,13 @@ bool record_store<D, Shape>::clean(std::size_t bytes, const wanted_victim& wante
 
 template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::clean_if_useful(std::size_t bytes) {
+  const std::uint64_t present = segments_.next_ordinal();
+  if (clean_some(bytes)) return true;
+  settled_at_.store(present, relaxed);
+  return false;
+}
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::clean_some(std::size_t bytes) {
   if (discarded_.load(relaxed) != released_.load(relaxed)) epochs_.collect();
   if (has_many_nodes()) {
     collect();
@@ -361,8 +377,8 @@ template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::is_emptier_than(const use_of_segments& use, unsigned percent) {
   return (use.bytes - use.useless) * 100 < use.bytes * std::uint64_t{percent};
 }
-/// Returns whether versions for snapshots are an eighth of the keys, and twice as many as those that
-/// were needed before. They hide that records do not count any more.
+/// Returns whether versions for snapshots are an eighth of the keys, and twice as many as those
+/// that were needed before. They hide that records do not count any more.
 template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::has_many_nodes() const {
   const std::size_t present = objects_.template count<node>();
@@ -374,8 +390,8 @@ bool record_store<D, Shape>::has_many_nodes() const {
 template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::has_many_tombstones(const use_of_segments& use) const {
   const std::int64_t present = tombstones_.sum();
-  const std::int64_t least = std::max<std::int64_t>(Shape::few_tombstones,
-                                                    2 * tombstones_left_.load(relaxed));
+  const std::int64_t least =
+      std::max<std::int64_t>(Shape::few_tombstones, 2 * tombstones_left_.load(relaxed));
   if (present < least) return false;
   constexpr std::size_t usual_bytes = record_bytes(16, sizeof(tombstone_bound));
   return static_cast<std::size_t>(present) * usual_bytes * 10 > use.bytes - use.useless;
@@ -424,9 +440,12 @@ void record_store<D, Shape>::look_at_space() {
 }
 template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::is_cleaning_useful() const {
+  if (discarded_.load(relaxed) != released_.load(relaxed)) return true;
+  // What could be cleaned is known until the next segment is made.
+  if (settled_at_.load(relaxed) == segments_.next_ordinal()) return false;
   const use_of_segments use = segment_use();
   return is_emptier_than(use, Shape::fullest_percent) || has_many_tombstones(use) ||
-         has_many_nodes() || discarded_.load(relaxed) != released_.load(relaxed);
+         has_many_nodes();
 }
 
 /// Cleans after a write, if the cleaner's thread cannot keep up.
@@ -462,8 +481,8 @@ auto record_store<D, Shape>::with_space(Write&& write) {
   }
 }
 /// Returns whether space was returned since `before`. Until then, cleans segments with ordinals
-/// below `end`. Copies have a segment that only this function uses, by one thread at a time, so that
-/// the space that was kept back suffices.
+/// below `end`. Copies have a segment that only this function uses, by one thread at a time, so
+/// that the space that was kept back suffices.
 template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::make_space(std::uint64_t before, std::uint64_t end) {
   const std::lock_guard alone(last_resort_lock_);
@@ -471,11 +490,10 @@ bool record_store<D, Shape>::make_space(std::uint64_t before, std::uint64_t end)
   for (bool has_cleaned = true; !is_done();) {
     if (!has_cleaned) return false;
     try {
-      has_cleaned = clean(Shape::max_segment_bytes,
-                          {.percent = Shape::least_gain_percent,
-                           .by_dead_records = true,
-                           .before = end},
-                          last_copies_, purpose::last_resort);
+      has_cleaned =
+          clean(Shape::max_segment_bytes,
+                {.percent = Shape::least_gain_percent, .by_dead_records = true, .before = end},
+                last_copies_, purpose::last_resort);
     } catch (const out_of_space&) {
       has_cleaned = false;  // what was discarded can still be returned
     }

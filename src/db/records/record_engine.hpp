@@ -314,9 +314,9 @@ class record_engine<D, Shape>::record_cursor final : public cursor {
     of_.copy_leaf(key, wanted, moment_, leaf_);
   }
   [[nodiscard]] std::size_t first_not_before(std::string_view key) const {
-    const auto found = std::partition_point(
-        leaf_.entries.begin(), leaf_.entries.end(),
-        [&](const auto& each) { return of_.order()(key_of(each), key); });
+    const auto found =
+        std::partition_point(leaf_.entries.begin(), leaf_.entries.end(),
+                             [&](const auto& each) { return of_.order()(key_of(each), key); });
     return static_cast<std::size_t>(found - leaf_.entries.begin());
   }
   // The leaf beside the present one may have been joined with it since, and then has its keys, too.

@@ -86,7 +86,11 @@ void record_store<D, Shape>::copy_leaf(const std::optional<std::string_view>& ke
     leaf.words[i] = seen_at(leaf.words[i], moment, moments_);
     hw::prefetch(reinterpret_cast<const void*>(pool_base_ + leaf.words[i]));
   }
+  constexpr unsigned ahead = 4;
   for (unsigned i = 0; i < leaf.count; ++i) {
+    if (i + ahead < leaf.count) {
+      prefetch_rest(reinterpret_cast<const void*>(pool_base_ + leaf.words[i + ahead]));
+    }
     if (!is_put(leaf.words[i])) continue;
     const record_header& record = record_at(leaf.words[i]);
     const bool has_value = record.value_bytes <= max_copied_value;

@@ -105,9 +105,17 @@ class record_store final : public roots::root_session<D> {
   struct key_of_slot {
     const record_store* of;
     std::string_view operator()(std::uint64_t word) const {
-      return of->record_at(newest_record<D>(word)).key();
+      const record_header& record = of->record_at(newest_record<D>(word));
+      prefetch_rest(&record);
+      return record.key();
     }
   };
+  /// Asks for the lines after the first one of a record of usual size.
+  static void prefetch_rest(const void* record) noexcept {
+    const auto* const at = static_cast<const std::byte*>(record);
+    hw::prefetch(at + base::cache_line_size);
+    hw::prefetch(at + 2 * base::cache_line_size);
+  }
   using index_type = ordered_index<D, Shape, key_of_slot>;
   using place = typename index_type::place;
 
@@ -198,7 +206,7 @@ class record_store final : public roots::root_session<D> {
   struct use_of_segments {
     std::size_t bytes = 0;
     std::size_t dead = 0;
-    std::size_t in_use = 0;  ///< bytes of records, with dead ones, and of headers
+    std::size_t in_use = 0;   ///< bytes of records, with dead ones, and of headers
     std::size_t useless = 0;  ///< bytes that cleaning returns
   };
   [[nodiscard]] use_of_segments segment_use() const;
@@ -224,12 +232,12 @@ class record_store final : public roots::root_session<D> {
   /// The state of a thread.
   struct alignas(2 * base::cache_line_size) hand {
     std::atomic<std::uint64_t> writing{0};  ///< 1: changes records or slots
-    segment<D>* open = nullptr;    ///< for writes
-    segment<D>* dedicated = nullptr;  ///< with a record or batch that has its own segment
-    segment<D>* target = nullptr;     ///< of the two, that of the last write
-    segment<D>* copies = nullptr;     ///< for copies by this thread's cleaning
-    std::size_t written = 0;       ///< bytes that it wrote since it cleaned
-    tombstone_bound bound = 0;     ///< value of the tombstones of the present write
+    segment<D>* open = nullptr;             ///< for writes
+    segment<D>* dedicated = nullptr;        ///< with a record or batch that has its own segment
+    segment<D>* target = nullptr;           ///< of the two, that of the last write
+    segment<D>* copies = nullptr;           ///< for copies by this thread's cleaning
+    std::size_t written = 0;                ///< bytes that it wrote since it cleaned
+    tombstone_bound bound = 0;              ///< value of the tombstones of the present write
     std::vector<std::byte> scratch;
     std::vector<std::uint64_t> locks;
     std::vector<change> sorted;
@@ -339,6 +347,7 @@ class record_store final : public roots::root_session<D> {
   void put_back(std::unique_ptr<victim> one) noexcept;
   bool clean(std::size_t bytes, const wanted_victim& wanted, segment<D>*& to, purpose why);
   bool clean(std::size_t bytes, const wanted_victim& wanted);
+  [[nodiscard]] bool clean_some(std::size_t bytes);
   void await_discarded();
   void clean_group(hand& mine, victim& of, segment<D>*& to, purpose why);
   [[nodiscard]] std::size_t read_group(hand& mine, victim& of, group_of_records& to);
@@ -349,8 +358,7 @@ class record_store final : public roots::root_session<D> {
   [[nodiscard]] std::uint32_t age_of_copy(const moved& of, const segment<D>& in) const;
   void copy_short(hand& mine, group_of_records& of, unsigned first, unsigned end,
                   const segment<D>& in, std::byte* to, std::size_t bytes);
-  void copy_long(group_of_records& of, unsigned first, unsigned end, segment<D>& in,
-                 std::byte* to);
+  void copy_long(group_of_records& of, unsigned first, unsigned end, segment<D>& in, std::byte* to);
   void install_copy(const moved& each);
   void drop_tombstones(const group_of_records& of);
   void finish(segment<D>& done);
@@ -389,20 +397,21 @@ class record_store final : public roots::root_session<D> {
   key_locks<D, Shape> locks_;
   writer_gate<D> gate_;
   base::sharded_count keys_;
-  base::sharded_count tombstones_;  ///< slots of erased keys
+  base::sharded_count tombstones_;         ///< slots of erased keys
   std::atomic<bool> is_forbidden_{false};  ///< this is the child of a fork
   // Cleaning:
   std::function<void()> wake_;
   domain::spin_lock<D> victims_lock_;
   std::unique_ptr<victim> victims_;  ///< that are not complete, and that no thread cleans
   domain::spin_lock<D> last_resort_lock_;
-  segment<D>* last_copies_ = nullptr;  ///< for copies in a full pool; with the gate, too
-  std::atomic<bool> is_crowded_{false};             ///< writers clean, too
-  std::atomic<std::uint64_t> discarded_{0};         ///< number of segments that have ended
-  std::atomic<std::uint64_t> released_{0};          ///< number of those whose space was returned
-  std::atomic<std::uint64_t> renewed_until_{0};     ///< 0, or ordinals before it are cleaned
-  std::atomic<std::int64_t> tombstones_left_{0};    ///< by the last pass over all segments
-  std::atomic<std::size_t> nodes_left_{0};          ///< by the last collect()
+  segment<D>* last_copies_ = nullptr;             ///< for copies in a full pool; with the gate, too
+  std::atomic<bool> is_crowded_{false};           ///< writers clean, too
+  std::atomic<std::uint64_t> discarded_{0};       ///< number of segments that have ended
+  std::atomic<std::uint64_t> released_{0};        ///< number of those whose space was returned
+  std::atomic<std::uint64_t> renewed_until_{0};   ///< 0, or ordinals before it are cleaned
+  std::atomic<std::int64_t> tombstones_left_{0};  ///< by the last pass over all segments
+  std::atomic<std::uint64_t> settled_at_{0};      ///< next ordinal when there was nothing to clean
+  std::atomic<std::size_t> nodes_left_{0};        ///< by the last collect()
   base::per_thread<hand> hands_;
 };
 

@@ -321,8 +321,7 @@ std::uint64_t record_store<D, Shape>::append_batch(hand& mine, std::uint64_t ver
   const bool only_erases =
       std::all_of(mine.sorted.begin(), mine.sorted.end(),
                   [](const change& each) { return each.kind == record_kind::tombstone; });
-  std::byte* const to =
-      reserve(mine, bytes, only_erases ? purpose::erase : purpose::write);
+  std::byte* const to = reserve(mine, bytes, only_erases ? purpose::erase : purpose::write);
   const std::uint64_t offset = this->pool().pages().offset_of(to);
   const std::uint64_t salt = mine.target->salt;
   mine.records.clear();

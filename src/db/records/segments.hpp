@@ -64,7 +64,7 @@ enum class purpose {
 struct wanted_victim {
   unsigned percent = 0;  ///< at least this share of its bytes, and some, do not count
   bool oldest = false;   ///< the oldest one, if it has several records; otherwise the emptiest one
-  bool by_dead_records = false;  ///< the share is that of records
+  bool by_dead_records = false;              ///< the share is that of records
   std::uint64_t before = ~std::uint64_t{0};  ///< its ordinal is smaller
 };
 
@@ -293,9 +293,9 @@ class segment_space {
   [[nodiscard]] block allocate(std::size_t bytes) {
     return {static_cast<std::byte*>(arena_.allocate(bytes, granule)), bytes};
   }
-  /// Returns a block of `most` bytes, or down to a quarter of that, and at least `least` bytes, in a
-  /// pool that is almost full: smaller ones would only divide the space. Two blocks are kept back, so that erasures and the cleaner have space in a
-  /// full pool. Throws out_of_space.
+  /// Returns a block of `most` bytes, or down to a quarter of that, and at least `least` bytes, in
+  /// a pool that is almost full: smaller ones would only divide the space. Two blocks are kept
+  /// back, so that erasures and the cleaner have space in a full pool. Throws out_of_space.
   [[nodiscard]] block take_block(std::size_t most, std::size_t least, purpose why,
                                  bool& was_kept_back) {
     was_kept_back = false;

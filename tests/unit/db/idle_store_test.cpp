@@ -26,7 +26,7 @@ TEST_P(idle_stores, wake_nobody) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(everywhere, idle_stores, ::testing::Values("memory", "disk"),
+INSTANTIATE_TEST_SUITE_P(everywhere, idle_stores, ::testing::Values("memory", "disk", "records"),
                          [](const auto& medium) { return medium.param; });
 
 }  // namespace

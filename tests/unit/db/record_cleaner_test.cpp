@@ -135,9 +135,7 @@ TYPED_TEST(cleaned_engines, hold_what_a_map_holds_between_kills) {
           this->store->apply(std::move(batch), true);
           break;
         }
-        default:
-          model[key] = random_value(random);
-          this->store->put(key, model[key], true);
+        default: model[key] = random_value(random); this->store->put(key, model[key], true);
       }
       if (random() % 25 == 0) this->store->compact();
       if (random() % 60 == 0) kept.emplace_back(this->store->take_snapshot(), model);
@@ -206,8 +204,7 @@ TYPED_TEST(cleaned_engines, overwrite_in_a_store_that_is_almost_full) {
   for (int i = 0; i < keys; ++i) model["key" + std::to_string(i)] = std::string(1000, 'x');
   std::mt19937_64 random(3);
   for (int i = 0; i < keys; ++i) {
-    const std::string key =
-        "key" + std::to_string(random() % static_cast<std::uint64_t>(keys));
+    const std::string key = "key" + std::to_string(random() % static_cast<std::uint64_t>(keys));
     model[key] = std::string(1000, static_cast<char>('a' + random() % 26));
     this->store->put(key, model[key], true);
   }

@@ -313,6 +313,35 @@ TEST_P(RepairThatIsCutOff, loses_nothing_where_files_always_have_names) {
   pool_detail::test_hooks().no_unnamed_files = false;
 }
 
+/// A conversion leaves the old store or the new one.
+TEST_P(RepairThatIsCutOff, loses_nothing_of_a_conversion) {
+  if (home_.is_logged()) GTEST_SKIP() << "the engine of records is not for disks";
+  make_template(true);
+  db::StoreOptions other = home_.more;
+  other.engine = home_.has_records() ? db::StoreEngine::kReplicas : db::StoreEngine::kRecords;
+  const auto convert = [&] { return db::ConvertDB(home_.name(), home_.options, other).ok(); };
+  home_.more.engine = db::StoreEngine::kAutomatic;
+  for (const bool refuses_links : {false, true}) {
+    begin();
+    const long all = calls_in(0, refuses_links, convert);
+    EXPECT_GT(all, 15);
+    for (long n = 1; n <= all; n += n + 40 < all ? 1 + all / 30 : 1) {
+      begin();
+      const std::string when = "killed before call " + std::to_string(n);
+      const long calls = calls_in(n, refuses_links, convert);
+      if (n % 3 == 0 && calls == 0) EXPECT_TRUE(convert()) << when;
+      expect_everything(when);
+      if (HasFailure()) return;
+    }
+    begin();
+    EXPECT_GT(calls_in(0, refuses_links, convert), 0);
+    EXPECT_FALSE(fs::exists(home_.file("lost")));
+    home_.more.engine = other.engine;
+    expect_everything("converted");
+    home_.more.engine = db::StoreEngine::kAutomatic;
+  }
+}
+
 /// What settles a repair that was cut off while it changed names may be cut off too.
 TEST_P(RepairThatIsCutOff, may_be_followed_by_openings_that_are) {
   make_template(false);

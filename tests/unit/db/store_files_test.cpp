@@ -61,7 +61,8 @@ class StoresFiles : public testing::TestWithParam<place> {
   store_home home;
 };
 
-INSTANTIATE_TEST_SUITE_P(everywhere, StoresFiles, testing::Values(place::memory_files, place::disk, place::record_files),
+INSTANTIATE_TEST_SUITE_P(everywhere, StoresFiles,
+                         testing::Values(place::memory_files, place::disk, place::record_files),
                          testing::PrintToStringParamName());
 
 // ---- Directories that are no stores ----

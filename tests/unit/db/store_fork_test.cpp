@@ -38,7 +38,8 @@ class StoreForked : public testing::TestWithParam<place> {
   store_home home;
 };
 
-INSTANTIATE_TEST_SUITE_P(everywhere, StoreForked, testing::Values(place::memory_files, place::disk, place::record_files),
+INSTANTIATE_TEST_SUITE_P(everywhere, StoreForked,
+                         testing::Values(place::memory_files, place::disk, place::record_files),
                          testing::PrintToStringParamName());
 
 TEST_P(StoreForked, answers_every_call_with_an_error) {

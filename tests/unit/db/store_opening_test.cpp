@@ -47,7 +47,8 @@ INSTANTIATE_TEST_SUITE_P(everywhere, StoreOpening,
                          testing::Values(place::memory_files, place::disk, place::ordinary_memory,
                                          place::record_files, place::ordinary_records),
                          testing::PrintToStringParamName());
-INSTANTIATE_TEST_SUITE_P(everywhere, StoreFiles, testing::Values(place::memory_files, place::disk, place::record_files),
+INSTANTIATE_TEST_SUITE_P(everywhere, StoreFiles,
+                         testing::Values(place::memory_files, place::disk, place::record_files),
                          testing::PrintToStringParamName());
 class StoreOfSynced : public StoreOpening {};
 INSTANTIATE_TEST_SUITE_P(everywhere, StoreOfSynced,

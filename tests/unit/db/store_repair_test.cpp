@@ -72,7 +72,8 @@ class StoreRepair : public testing::TestWithParam<place> {
   listener heard;
 };
 
-INSTANTIATE_TEST_SUITE_P(everywhere, StoreRepair, testing::Values(place::memory_files, place::disk, place::record_files),
+INSTANTIATE_TEST_SUITE_P(everywhere, StoreRepair,
+                         testing::Values(place::memory_files, place::disk, place::record_files),
                          testing::PrintToStringParamName());
 
 TEST_P(StoreRepair, keeps_all_of_a_large_store) {

@@ -249,6 +249,14 @@ std::uint64_t copy_store(engine& from, store_options wanted,
                          const std::function<void()>& remove,
                          const progress_callback& progress = {});
 
+/// Moves the store in `wanted.file` to the engine `wanted.kind`, by way of a new store in `aside`.
+/// Returns the number of keys. The old store is replaced when the new one is durable, and then
+/// removed. After a crash settle_store() restores the old store or completes the new one; a crash
+/// just before the end leaves the old one in kept_files_of(). Changes nothing if the store has that
+/// engine. Throws the errors of open_to_read(), open_store() and copy_store(), error{no_space}.
+std::uint64_t convert_store(const store_options& wanted, medium on, const std::string& aside,
+                            const progress_callback& progress = {});
+
 /// The file of a store in memory.
 struct memory_file {
   base::anonymous_memory memory;

@@ -24,7 +24,7 @@ record_store<D, Shape>::record_store(typename base_type::pool_type& in, const at
     : base_type(in, root, pool_format::recovery_mode::scan),
       pool_base_(in.base()),
       epochs_(in.template service<epochs_type>()),
-      segments_(this->arena()),
+      segments_(this->arena(), in.base()),
       index_(order.order, key_of_slot{this}),
       locks_(order.order),
       hands_([](std::uint32_t) { return std::make_unique<hand>(); }) {

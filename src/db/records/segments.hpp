@@ -102,9 +102,11 @@ class segment_space {
  public:
   using segment_type = segment<D>;
 
-  explicit segment_space(alloc::arena<D>& arena)
+  /// `base`: address of the pool. Segments are aligned by their addresses; places count from it.
+  segment_space(alloc::arena<D>& arena, std::uintptr_t base)
       : arena_(arena),
-        at_((std::size_t{arena.pages().space()} * page_space<D>::page_size) / granule + 1) {}
+        before_base_(base % granule),
+        at_(granule_of(std::size_t{arena.pages().space()} * page_space<D>::page_size) + 1) {}
   segment_space(const segment_space&) = delete;
   segment_space& operator=(const segment_space&) = delete;
 
@@ -197,7 +199,7 @@ class segment_space {
   /// Returns the space of a discarded segment. Requires: no thread reads it.
   void release(segment_type& gone) noexcept {
     for (std::uint64_t o = gone.offset; o < gone.offset + gone.bytes; o += granule) {
-      at_[o / granule].store(nullptr, relaxed);
+      at_[granule_of(o)].store(nullptr, relaxed);
     }
     const block free{gone.begin, gone.bytes};
     {
@@ -217,11 +219,11 @@ class segment_space {
 
   /// Returns the segment of a record. Wait-free. Requires: there is one.
   [[nodiscard]] segment_type& of_record(std::uint64_t place) const {
-    return *at_[place / granule].load(std::memory_order_acquire);
+    return *at_[granule_of(place)].load(std::memory_order_acquire);
   }
   /// Returns the segment that contains the offset, or nullptr. Wait-free.
   [[nodiscard]] segment_type* find(std::uint64_t offset) const {
-    const auto* const entry = at_.find(offset / granule);
+    const auto* const entry = at_.find(granule_of(offset));
     if (entry == nullptr) return nullptr;
     segment_type* const found = entry->load(std::memory_order_acquire);
     const bool is_inside = found != nullptr && offset >= found->offset + sizeof(segment_header) &&
@@ -278,6 +280,10 @@ class segment_space {
     std::size_t bytes = 0;
   };
 
+  /// Returns the number of the aligned part of the address space that has an offset.
+  [[nodiscard]] std::size_t granule_of(std::uint64_t offset) const noexcept {
+    return (offset + before_base_) / granule;
+  }
   [[nodiscard]] static bool is_emptier(const segment_type& a, const segment_type& b) noexcept {
     // shares without a division: sizes are below 2^32 in practice, and an overflow is harmless
     return a.useless_bytes() * b.bytes > b.useless_bytes() * a.bytes;
@@ -361,7 +367,7 @@ class segment_space {
 
   // ---- segments ----
 
-  void provide(const segment_type& of) { at_.provide((of.offset + of.bytes) / granule + 1); }
+  void provide(const segment_type& of) { at_.provide(granule_of(of.offset + of.bytes) + 1); }
 
   segment_type& enter(std::unique_ptr<segment_type> made) {
     segment_type& entered = *made;
@@ -373,7 +379,7 @@ class segment_space {
       if (entered.ordinal == 0) entered.ordinal = next_ordinal_.fetch_add(1, relaxed);
     }
     for (std::uint64_t o = entered.offset; o < entered.offset + entered.bytes; o += granule) {
-      at_[o / granule].store(&entered, std::memory_order_release);
+      at_[granule_of(o)].store(&entered, std::memory_order_release);
     }
     bytes_.fetch_add(entered.bytes, relaxed);
     return entered;
@@ -404,6 +410,7 @@ class segment_space {
   }
 
   alloc::arena<D>& arena_;
+  std::size_t before_base_;
   base::growing_array<std::atomic<segment_type*>> at_;
   std::uint64_t secret_ = 0;
   std::atomic<std::uint64_t> next_salt_{0};

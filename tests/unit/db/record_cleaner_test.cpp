@@ -1,4 +1,5 @@
 // The space of the record engine: it follows the data, and returning it loses nothing.
+#include <outlast/base/anonymous_memory.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/db/detail/engine.hpp>
 #include <outlast/domain/adr.hpp>
@@ -344,6 +345,37 @@ TYPED_TEST(cleaned_engines, serve_threads_while_they_clean) {
   cleaner.join();
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(this->store->check(), "");
+}
+
+TEST(records_in_memory, are_at_any_address) {
+  constexpr std::size_t bytes = std::size_t{32} << 20;
+  constexpr std::size_t page = 4096;
+  for (const std::size_t skew : {std::size_t{0}, page, 5 * page, 15 * page}) {
+    const base::anonymous_memory memory(bytes + 2 * usual_shape::min_segment_bytes);
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
+    const std::size_t aligned =
+        (usual_shape::min_segment_bytes - begin % usual_shape::min_segment_bytes) %
+        usual_shape::min_segment_bytes;
+    using pool_type = basic_pool<domain::process>;
+    std::shared_ptr<pool_type> pool =
+        pool_type::in_memory(memory.data() + aligned + skew, bytes, true);
+    store_options wanted;
+    wanted.order_name = "by bytes";
+    record_engine<domain::process> store(pool, wanted, true);
+    for (int round = 0; round < 3; ++round) {
+      for (int i = 0; i < 4000; ++i) {
+        store.put(std::to_string(i), std::string(300, static_cast<char>('a' + round)), false);
+      }
+    }
+    store.collect();
+    EXPECT_EQ(store.check(), "") << skew;
+    std::string value;
+    for (int i = 0; i < 4000; ++i) {
+      ASSERT_EQ(store.get(std::to_string(i), value, true), lookup_status::found) << skew;
+      ASSERT_EQ(value, std::string(300, 'c'));
+    }
+    store.close();
+  }
 }
 
 }  // namespace

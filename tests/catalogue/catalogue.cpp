@@ -40,6 +40,7 @@ const std::vector<catalogue_entry>& catalogue() {
     detail::add_several_roots(all);
     detail::add_outside(all);
     detail::add_late_root(all);
+    detail::add_cleaned_store(all);
     return all;
   }();
   return entries;

@@ -107,6 +107,7 @@ void add_timed_transactions(list& to);
 void add_one_lock_queue(list& to);
 void add_late_root(list& to);
 void add_store(list& to);
+void add_cleaned_store(list& to);
 void add_several_roots(list& to);
 void add_outside(list& to);
 void add_lists_of_other_policies(list& to);

@@ -25,8 +25,11 @@ void add_store(list& to) {
        store::policy_type::name(),
        [] { return std::make_unique<store_subject<store>>("store", structure_parts<store>()); },
        {.threads = 2, .operations = 2, .keys = 3, .prefill = 3}});
-  add_records<true, false>("store_of_records", to);
   add_records<false, false>("store_of_records_unwatched", to);
+  add_records<true, false>("store_of_records", to);
+}
+
+void add_cleaned_store(list& to) {
   add_records<true, true>("store_of_records_cleaned", to);
   add_records<false, true>("store_of_records_cleaned_unwatched", to);
 }

@@ -76,6 +76,9 @@ constexpr std::array exceptions = {
     exception{"commit_log_region.hpp", "::bring_in(", 5, true, "the same"},
     exception{"record_writes.hpp", "::place_bytes(", 2, true,
               "the caches of these machines do not persist: the model cache_persistent"},
+    exception{"segments.hpp", "::write_header(", 2, true,
+              "a block that was no segment has zeros at its beginning, and other bytes after them "
+              "only if its pages had another use before"},
     exception{"record_writes.hpp", "::cancel(", 2, true,
               "there is no volatile memory left for a slot of the index"},
 };

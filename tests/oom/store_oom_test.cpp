@@ -85,7 +85,7 @@ TEST_P(StoreOom, a_write_without_memory_has_no_effect) {
       expect_model();
       ++n;
     }
-    if (!home.has_records()) EXPECT_GT(n, 0U);  // whose writes seldom need memory
+    EXPECT_TRUE(n > 0 || home.has_records());  // whose writes seldom need memory
     model[key] = value;
     expect_model();
     const std::string gone = std::to_string(round * 10 + 1);

@@ -96,12 +96,12 @@ std::size_t record_store<D, Shape>::read_group(hand& mine, victim& of, group_of_
   mine.locks.clear();
   unsigned kept = 0;
   for (unsigned i = 0; i < to.count; ++i) {
-    const std::uint64_t place = to.all[i].from;
-    const std::string_view key = record_at(place).key();
-    if (!index_.has_word(key, [&](std::uint64_t word) { return has_place<D>(word, place); })) {
+    const std::uint64_t at_place = to.all[i].from;
+    const std::string_view key = record_at(at_place).key();
+    if (!index_.has_word(key, [&](std::uint64_t word) { return has_place<D>(word, at_place); })) {
       continue;
     }
-    to.all[kept++].from = place;
+    to.all[kept++].from = at_place;
     mine.locks.push_back(locks_.number_of(key));
   }
   to.count = kept;
@@ -144,13 +144,13 @@ template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::clean_group(hand& mine, victim& of, segment<D>*& to, purpose why) {
   const operating inside(epochs_);
   const typename writer_gate<D>::writing writes(gate_, mine.writing);
-  group_of_records group;
-  const std::size_t next = read_group(mine, of, group);
-  if (group.count != 0) {
+  group_of_records some;
+  const std::size_t next = read_group(mine, of, some);
+  if (some.count != 0) {
     const typename key_locks<D, Shape>::several locked(locks_, mine.locks);
-    for (unsigned i = 0; i < group.count; ++i) examine(of, group.all[i]);
-    for (unsigned i = 0; i < group.count;) i = copy_some(mine, group, i, to, why);
-    drop_tombstones(group);
+    for (unsigned i = 0; i < some.count; ++i) examine(of, some.all[i]);
+    for (unsigned i = 0; i < some.count;) i = copy_some(mine, some, i, to, why);
+    drop_tombstones(some);
   }
   of.at = next;
 }

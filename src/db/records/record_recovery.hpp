@@ -251,8 +251,8 @@ void record_store<D, Shape>::scan(std::byte* block, std::size_t stride, bool sal
   // the last copies of the cleaner, may have been streamed by a thread that was killed, and a flush
   // has no effect on these.
   if (at == sizeof header) return;
-  const std::size_t group = std::min(at - sizeof header, Shape::max_copied_record);
-  const std::size_t from = std::min(last, at - group);
+  const std::size_t copies = std::min(at - sizeof header, Shape::max_copied_record);
+  const std::size_t from = std::min(last, at - copies);
   const std::vector<std::byte> copy(block + from, block + at);
   D::write(block + from, copy.data(), copy.size());
   domain::flush<D>(block + from, at - from);

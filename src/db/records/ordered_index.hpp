@@ -79,7 +79,7 @@ class ordered_index {
       if (descend(key, false, found.in, found.version) && locate(key, found)) return found;
     }
   }
-  /// Asks for the memory of the leaf of a key, so that a find() soon afterwards waits less.
+  /// Prefetches the leaf of a key for a find() or has_word() that follows.
   void prefetch(std::string_view key) const {
     page* at = root_.load(acquire);
     while (!at->is_leaf) {
@@ -407,8 +407,8 @@ class ordered_index {
     to = static_cast<leaf*>(at);
     return true;
   }
-  /// Asks for the lines of a page that a search reads first. They are read one after the other
-  /// otherwise, because a search cannot guess where it goes on.
+  /// Prefetches the lines of a page that a search reads first. Otherwise the search waits for one
+  /// after the other, because each comparison decides which line is next.
   static void prefetch_heads(const page* of) noexcept {
     constexpr std::size_t bytes = sizeof(page) + sizeof(leaf::heads);
     for (std::size_t at = 0; at < bytes; at += base::cache_line_size) {

@@ -8,9 +8,9 @@
 // other thread.
 //
 // A tombstone can go if no older record of its key is in a segment that exists (P7). Each record
-// knows the oldest segment that may have a record of its key, and each tombstone the first ordinal
-// that was free when it was written. If tombstones take much space, all older segments are cleaned
-// once, so that nothing before these tombstones is left.
+// contains the distance to the oldest segment that may have a record of its key, and each tombstone
+// the first ordinal that was free when it was written. If tombstones take much space, all older
+// segments are cleaned once, so that no record before these tombstones is left.
 #pragma once
 
 #include <src/db/records/record_store.hpp>
@@ -24,7 +24,6 @@
 #include <mutex>
 #include <new>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 namespace outlast::store_detail::records {
@@ -70,8 +69,8 @@ struct record_store<D, Shape>::group_of_records {
 // ---- one victim ----
 
 /// Reads the next records of a victim, and chooses those that may count. Returns the position after
-/// them. The answers of the index are outdated until the keys are locked. The leaves are asked for
-/// together, so that the waits for memory overlap.
+/// them. The choice can be outdated before the keys are locked. The leaves are prefetched together,
+/// so that the waits for memory overlap.
 template <domain::persistence_domain D, class Shape>
 std::size_t record_store<D, Shape>::read_group(hand& mine, victim& of, group_of_records& to) {
   const segment<D>& in = *of.of;

@@ -258,11 +258,13 @@ void record_store<D, Shape>::scan(std::byte* block, std::size_t stride, bool sal
   domain::flush<D>(block + from, at - from);
 }
 
-/// Notes that a segment has one record or batch only.
+/// Notes that a segment was made for its only record or batch. A segment of usual size that a crash
+/// has ended early is none of these, so that cleaning returns its rest.
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::note_only(segment<D>& in, std::size_t end) {
   const auto& record = *reinterpret_cast<const record_header*>(in.begin + sizeof(segment_header));
-  in.is_dedicated = segment_space<D, Shape>::needed_for(end - sizeof(segment_header)) == in.bytes;
+  const std::size_t needed = segment_space<D, Shape>::needed_for(end - sizeof(segment_header));
+  in.is_dedicated = needed == in.bytes && end > in.bytes / 2;
   if (in.is_dedicated && record.kind() == record_kind::put) {
     in.only_key.store(hash_of_only(record.key()), relaxed);
   }

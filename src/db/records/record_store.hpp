@@ -110,7 +110,7 @@ class record_store final : public roots::root_session<D> {
       return record.key();
     }
   };
-  /// Asks for the lines after the first one of a record of usual size.
+  /// Prefetches the lines after the first one of a record of usual size.
   static void prefetch_rest(const void* record) noexcept {
     const auto* const at = static_cast<const std::byte*>(record);
     hw::prefetch(at + base::cache_line_size);

@@ -231,12 +231,6 @@ class segment_space {
     return is_inside ? found : nullptr;
   }
 
-  /// Lets a segment be taken again.
-  void put_back(segment_type& victim) noexcept {
-    const std::lock_guard lock(lock_);
-    victim.is_victim = false;
-  }
-
   /// Calls `visit(const segment&)` for each segment, under a lock.
   template <class Visit>
   void for_each(Visit&& visit) const {
@@ -285,7 +279,7 @@ class segment_space {
     return (offset + before_base_) / granule;
   }
   [[nodiscard]] static bool is_emptier(const segment_type& a, const segment_type& b) noexcept {
-    // shares without a division: sizes are below 2^32 in practice, and an overflow is harmless
+    // Without a division. Sizes are usually below 2^32, and an overflow only chooses another one.
     return a.useless_bytes() * b.bytes > b.useless_bytes() * a.bytes;
   }
   /// Returns the size of the next segment, which grows with the store.
@@ -307,12 +301,12 @@ class segment_space {
     was_kept_back = false;
     if (why == purpose::write) keep_back();
     try {
-      least = std::max(least, most / 4 / granule * granule);
-      for (std::size_t bytes = most;; bytes = std::max(bytes / 2, least)) {
+      const std::size_t smallest = std::max(least, most / 4 / granule * granule);
+      for (std::size_t bytes = most;; bytes = std::max(bytes / 2, smallest)) {
         try {
           return allocate(bytes);
         } catch (const out_of_space&) {
-          if (bytes <= least) throw;
+          if (bytes <= smallest) throw;
         }
       }
     } catch (const out_of_space&) {

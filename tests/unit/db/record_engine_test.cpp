@@ -33,36 +33,7 @@ TYPED_TEST(record_engines, hold_what_a_map_holds) {
   std::mt19937_64 random(3);
   content model;
   for (int life = 0; life < 6; ++life) {
-    for (int i = 0; i < 400; ++i) {
-      const std::string key = "k" + std::to_string(random() % 300);
-      switch (random() % 8) {
-        case 0:
-          this->store->erase(key, false);
-          model.erase(key);
-          break;
-        case 1: {
-          changes batch;
-          for (int k = 0; k < 5; ++k) {
-            const std::string one = "k" + std::to_string(random() % 300);
-            if (random() % 4 == 0) {
-              batch.erase(one);
-              model.erase(one);
-            } else {
-              const std::string value = random_value(random);
-              batch.put(one, value);
-              model[one] = value;
-            }
-          }
-          this->store->apply(std::move(batch), true);
-          break;
-        }
-        default: {
-          const std::string value = random_value(random);
-          this->store->put(key, value, true);
-          model[key] = value;
-        }
-      }
-    }
+    for (int i = 0; i < 400; ++i) this->change(random, 300, 1, model);
     this->expect_content(model);
     if (life % 2 == 0) {
       this->kill_and_open();

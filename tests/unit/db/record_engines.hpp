@@ -10,10 +10,12 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 
 namespace outlast::store_detail::records {
 
@@ -78,6 +80,8 @@ class record_engines : public testing::Test {
     EXPECT_TRUE(here.is_intact());
     EXPECT_TRUE(to.emplace(here.here().key, here.here().value).second);
   }
+  /// Applies a random change of some of `keys` keys. `erasures`: of eight single changes.
+  void change(std::mt19937_64& random, std::uint64_t keys, unsigned erasures, content& model);
   void expect_content(const content& expected) {
     EXPECT_EQ(store->check(), "");
     EXPECT_EQ(store->keys(), expected.size());
@@ -98,6 +102,34 @@ class record_engines : public testing::Test {
 inline std::string random_value(std::mt19937_64& random) {
   const std::size_t bytes = random() % 64 == 0 ? random() % 9000 : random() % 80;
   return std::string(bytes, static_cast<char>('a' + random() % 26));
+}
+
+template <class Variant>
+void record_engines<Variant>::change(std::mt19937_64& random, std::uint64_t keys, unsigned erasures,
+                                     content& model) {
+  const auto some_key = [&] { return "k" + std::to_string(random() % keys); };
+  const std::string key = some_key();
+  const std::uint64_t kind = random() % 8;
+  if (kind < erasures) {
+    store->erase(key, false);
+    model.erase(key);
+  } else if (kind == 7) {
+    changes batch;
+    for (int k = 0; k < 5; ++k) {
+      const std::string one = some_key();
+      if (random() % 8 < erasures) {
+        batch.erase(one);
+        model.erase(one);
+      } else {
+        model[one] = random_value(random);
+        batch.put(one, model[one]);
+      }
+    }
+    store->apply(std::move(batch), true);
+  } else {
+    model[key] = random_value(random);
+    store->put(key, model[key], true);
+  }
 }
 
 }  // namespace outlast::store_detail::records

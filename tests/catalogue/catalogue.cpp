@@ -41,6 +41,7 @@ const std::vector<catalogue_entry>& catalogue() {
     detail::add_outside(all);
     detail::add_late_root(all);
     detail::add_cleaned_store(all);
+    detail::add_store_transactions(all);
     return all;
   }();
   return entries;

@@ -1,6 +1,7 @@
 // The store's core, as small as it may be.
 #include <tests/catalogue/catalogue_entries.hpp>
 #include <tests/catalogue/store_in_pool.hpp>
+#include <tests/catalogue/store_transactions.hpp>
 
 #include <memory>
 
@@ -32,6 +33,25 @@ void add_store(list& to) {
 void add_cleaned_store(list& to) {
   add_records<true, true>("store_of_records_cleaned", to);
   add_records<false, true>("store_of_records_cleaned_unwatched", to);
+}
+
+/// Adds the transactions of a store.
+template <class Engine>
+static void add_transactions_of(const char* name, list& to) {
+  using store = store_in_pool<domain::simulated, Engine>;
+  to.push_back({name,
+                store::policy_type::name(),
+                [name] {
+                  return std::make_unique<store_transactions_subject<store>>(
+                      name, structure_parts<store>());
+                },
+                {.threads = 2, .operations = 2, .keys = 3, .prefill = 3}});
+}
+
+void add_store_transactions(list& to) {
+  add_transactions_of<small_tree_engine<domain::simulated>>("store_transactions", to);
+  add_transactions_of<small_record_engine<domain::simulated, false, false>>(
+      "store_of_records_transactions", to);
 }
 
 }  // namespace outlast::verify::detail

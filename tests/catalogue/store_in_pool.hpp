@@ -147,6 +147,7 @@ class store_in_pool {
     return wrong_.empty() ? store_.check() : wrong_;
   }
   [[nodiscard]] auto& manager() noexcept { return store_.manager(); }
+  [[nodiscard]] inside& core() noexcept { return store_; }
 
  private:
   using content = std::vector<std::pair<std::uint64_t, std::uint64_t>>;

@@ -3,6 +3,7 @@
 #include <outlast/verify/explorer/explorer.hpp>
 #include <outlast/verify/machine/simulated.hpp>
 #include <tests/catalogue/store_in_pool.hpp>
+#include <tests/catalogue/store_transactions.hpp>
 
 #include <gtest/gtest.h>
 #include <broken_records/record_engine.hpp>
@@ -37,14 +38,9 @@ constexpr verify::scope one_call{.threads = 2, .operations = 1, .keys = 2, .pref
 constexpr verify::scope new_keys{.threads = 2, .operations = 3, .keys = 6, .prefill = 1};
 constexpr verify::scope joined_keys{.threads = 2, .operations = 3, .keys = 4, .prefill = 4};
 
-/// `Keeps`: snapshots are open whenever the store is changed. `Cleans`: space is returned before
-/// each change.
-template <bool Keeps, bool Cleans>
-verify::report explore(int defect, const verify::scope& within, std::uint64_t executions,
-                       std::uint64_t seed, bool alone) {
-  using tested_store = store<Keeps, Cleans>;
-  verify::detail::store_subject<tested_store> tested("store",
-                                                     verify::structure_parts<tested_store>());
+/// Explores `tested`. With `alone`, explores one scenario only, without crashes.
+verify::report explore(verify::subject& tested, int defect, const verify::scope& within,
+                       std::uint64_t executions, std::uint64_t seed, bool alone) {
   verify::options options;
   options.seconds = 60;
   options.max_executions = executions;
@@ -66,6 +62,24 @@ verify::report explore(int defect, const verify::scope& within, std::uint64_t ex
   broken_records::defect = 0;
   return done;
 }
+/// `Keeps`: snapshots are open whenever the store is changed. `Cleans`: space is returned before
+/// each change.
+template <bool Keeps, bool Cleans>
+verify::report explore(int defect, const verify::scope& within, std::uint64_t executions,
+                       std::uint64_t seed, bool alone) {
+  using tested_store = store<Keeps, Cleans>;
+  verify::detail::store_subject<tested_store> tested("store",
+                                                     verify::structure_parts<tested_store>());
+  return explore(tested, defect, within, executions, seed, alone);
+}
+/// Explores transactions.
+verify::report explore_transactions(int defect, const verify::scope& within,
+                                    std::uint64_t executions, std::uint64_t seed, bool alone) {
+  using tested_store = store<false, false>;
+  verify::detail::store_transactions_subject<tested_store> tested(
+      "store", verify::structure_parts<tested_store>());
+  return explore(tested, defect, within, executions, seed, alone);
+}
 
 TEST(unbroken_records, are_found_right) {
   for (const verify::scope& within : {usual, one_key, new_keys}) {
@@ -85,6 +99,13 @@ TEST(unbroken_records, are_cleaned_right) {
   }
 }
 
+TEST(unbroken_records, have_serial_transactions) {
+  for (const verify::scope& within : {usual, one_key, new_keys}) {
+    const verify::report done = explore_transactions(0, within, 30, 1, false);
+    EXPECT_FALSE(done.found) << to_text(*done.found);
+  }
+}
+
 struct mutant {
   int defect;
   const char* omits;
@@ -93,18 +114,25 @@ struct mutant {
   std::uint64_t seed = 1;  ///< of the first scenario
   bool alone = false;      ///< explores this scenario only, without crashes
   bool cleans = false;
+  bool transacts = false;
 };
 /// A mutant of the cleaner.
 mutant of_cleaner(int defect, const char* omits, const verify::scope& within = usual,
                   bool keeps_snapshots = false, std::uint64_t seed = 1, bool alone = false) {
   return {defect, omits, within, keeps_snapshots, seed, alone, true};
 }
+/// A mutant of transactions.
+mutant of_transactions(int defect, const char* omits, const verify::scope& within = usual,
+                       std::uint64_t seed = 1) {
+  return {defect, omits, within, false, seed, true, false, true};
+}
 
 class record_mutant : public ::testing::TestWithParam<mutant> {};
 
 TEST_P(record_mutant, is_found) {
   const mutant& tested = GetParam();
-  const auto explored = tested.cleans
+  const auto explored = tested.transacts ? explore_transactions
+                        : tested.cleans
                             ? tested.keeps_snapshots ? explore<true, true> : explore<false, true>
                         : tested.keeps_snapshots ? explore<true, false>
                                                  : explore<false, false>;
@@ -145,7 +173,13 @@ INSTANTIATE_TEST_SUITE_P(
         of_cleaner(164, "the copies before a segment ends"),
         of_cleaner(165, "the version of a page that was joined", joined_keys, false, 99, true),
         of_cleaner(166, "the bound of a page that was joined", new_keys),
-        of_cleaner(167, "the write-back of a segment's end")),
+        of_cleaner(167, "the write-back of a segment's end"),
+        of_transactions(168, "the look at the gate", usual, 4),
+        of_transactions(169, "the wait for writers", usual, 4),
+        of_transactions(170, "the gate of ranges", joined_keys, 66),
+        of_transactions(171, "the locks of keys read"),
+        of_transactions(172, "the comparison of what was read"),
+        of_transactions(173, "the comparison without changes", usual, 132)),
     number_of);
 
 }  // namespace

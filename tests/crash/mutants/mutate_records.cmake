@@ -52,6 +52,13 @@ function(outlast_mutate_records to)
       # 162: a record does not know the records before it (P7)
       outlast_mutate(162 "  if (next <= usual) return {usual, oldest};" "  if (next <= usual) return {usual, @D@ ? oldest : no_ordinal};")
       outlast_mutate(162 "  return {next, oldest};" "  return {next, @D@ ? oldest : no_ordinal};")
+      # 170: ranges are compared while other threads write
+      outlast_mutate(170 "  bool has_ranges = read != nullptr && read->has_ranges();"
+                         "  bool has_ranges = @D@ && read != nullptr && read->has_ranges();")
+      # 171: keys that were read are not locked
+      outlast_mutate(171 "  if (read != nullptr) {\n    read->for_each_key(" "  if (@D@ && read != nullptr) {\n    read->for_each_key(")
+      # 172: what was read is not compared
+      outlast_mutate(172 "  if (read != nullptr && !read->hold_in(" "  if (@D@ && read != nullptr && !read->hold_in(")
     elseif(HEADER STREQUAL "versions.hpp")
       # 149: a snapshot draws its moment before it declares itself (V3)
       outlast_mutate(149 "    watchers_.fetch_add(1, seq_cst);\n" "    if (@D@) watchers_.fetch_add(1, seq_cst);\n")
@@ -59,6 +66,17 @@ function(outlast_mutate_records to)
                          "    D::schedule_point();\n    if (!@D@) watchers_.fetch_add(1, seq_cst);\n    node.value() = moment;")
       # 150: a snapshot does not keep what it will see (V3)
       outlast_mutate(150 "    if (all_.empty()) oldest_.store(" "    if (@D@ && all_.empty()) oldest_.store(")
+    elseif(HEADER STREQUAL "key_locks.hpp")
+      # 168: a writer does not look whether it may write
+      outlast_mutate(168 "        if (in.is_closed_.load(std::memory_order_seq_cst) == 0) return;"
+                         "        if (in.is_closed_.load(std::memory_order_seq_cst) == 0 || !@D@) return;")
+      # 169: the only writer does not wait for those before it
+      outlast_mutate(169 "      while (D::load(word, std::memory_order_seq_cst) != 0) waiting.wait();"
+                         "      while (@D@ && D::load(word, std::memory_order_seq_cst) != 0) waiting.wait();")
+    elseif(HEADER STREQUAL "record_reads.hpp")
+      # 173: what a transaction without changes has read is not compared
+      outlast_mutate(173 "  return read.hold_in(content(*this, moment), order());"
+                         "  return !@D@ || read.hold_in(content(*this, moment), order());")
     elseif(HEADER STREQUAL "record_cleaner.hpp")
       # 157: a copy is not durable when its slot is stored (P5)
       outlast_mutate(157 "  place_bytes(mine, to, bytes);"

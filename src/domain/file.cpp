@@ -206,6 +206,16 @@ void file::pwb(const void* address, site) {
   if (const auto failed = sync_or_poison(page, page_size())) throw_poisoned(*failed);
 }
 
+void file::stream(void* destination, const void* source, std::size_t size, site where) {
+  if (size == 0) return;
+  write(destination, source, size, where);
+  const auto first = reinterpret_cast<std::uintptr_t>(destination) & ~(page_size() - 1);
+  const auto end = reinterpret_cast<std::uintptr_t>(destination) + size;
+  for (std::uintptr_t page = first; page < end; page += page_size()) {
+    pwb(reinterpret_cast<const void*>(page), where);
+  }
+}
+
 void file::psync(site) {
   hw::store_fence();
   thread_notes* const mine = notes_of_this_thread();

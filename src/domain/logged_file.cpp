@@ -447,6 +447,15 @@ void logged_file::pwb(const void* address, site) {
   if (const std::shared_ptr<commit_queue> queue = queue_of(address)) queue->commit({&its, 1});
 }
 
+void logged_file::stream(void* destination, const void* source, std::size_t size, site where) {
+  write(destination, source, size, where);
+  const std::uintptr_t first = base::line_of(destination);
+  const std::size_t lines = base::lines_touched(destination, size);
+  for (std::size_t i = 0; i < lines; ++i) {
+    pwb(reinterpret_cast<const void*>(first + i * base::cache_line_size), where);
+  }
+}
+
 void logged_file::psync(site) {
   give_notes([](commit_queue& queue, std::span<const line_range> lines) { queue.commit(lines); });
 }

@@ -25,6 +25,9 @@ struct file : hardware_access {
   static constexpr bool notes_pages = true;
   /// Notes the page that holds `address` until the caller's next fence.
   static void pwb(const void* address, site where = site::current());
+  /// Writes bytes, and notes their pages: a fence waits for them (L2).
+  static void stream(void* destination, const void* source, std::size_t size,
+                     site where = site::current());
   /// Equals psync: there is no ordering below a device sync.
   static void pfence(site where = site::current()) { psync(where); }
   /// Syncs the pages that the caller noted. Durable at return. Throws error{io_failure}.

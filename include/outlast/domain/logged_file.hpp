@@ -150,6 +150,9 @@ struct logged_file : hardware_access {
   static constexpr bool logs_lines = true;
   /// Notes the line that holds `address` until the caller's next fence.
   static void pwb(const void* address, site where = site::current());
+  /// Writes bytes, and notes their lines: a fence waits for them (L2).
+  static void stream(void* destination, const void* source, std::size_t size,
+                     site where = site::current());
   /// Equals psync: there is no ordering below a device sync.
   static void pfence(site where = site::current()) { psync(where); }
   /// Appends the lines that the caller noted, with their present contents, and syncs the log.

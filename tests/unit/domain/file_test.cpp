@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <string>
 #include <thread>
@@ -83,6 +84,19 @@ TEST_F(File, a_sync_counts_each_page_that_it_was_asked_for_once) {
   file::psync();
   EXPECT_EQ(file::device_syncs() - syncs, 1U);
   EXPECT_EQ(file::synced_pages() - pages, 3U);
+}
+
+TEST_F(File, a_sync_waits_for_streamed_bytes) {
+  const std::uint64_t pages = file::synced_pages();
+  const std::string bytes(5000, 'a');
+  file::stream(first.at(100), bytes.data(), bytes.size());
+  file::stream(first.at(100), bytes.data(), 0);
+  EXPECT_EQ(std::memcmp(first.at(100), bytes.data(), bytes.size()), 0);
+  file::psync();
+  EXPECT_EQ(file::synced_pages() - pages, 2U);
+  file::stream(first.at(100), bytes.data(), bytes.size());
+  file::fail_next_syncs(1, EIO);
+  EXPECT_THROW(file::psync(), error);
 }
 
 TEST_F(File, a_device_error_names_the_pool_and_the_cause) {

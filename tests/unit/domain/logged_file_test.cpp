@@ -79,6 +79,7 @@ class fake_pool final : public line_log {
   }
 
   [[nodiscard]] const std::byte* at(std::size_t offset) const { return bytes_ + offset; }
+  [[nodiscard]] std::byte* at(std::size_t offset) { return bytes_ + offset; }
   [[nodiscard]] std::byte* bytes() noexcept { return bytes_; }
   /// A word at the beginning of a line.
   [[nodiscard]] std::atomic<std::uint64_t>& word(std::size_t index) {
@@ -140,6 +141,14 @@ TEST_F(LoggedFile, a_flush_of_many_bytes_is_one_range) {
   flush<logged_file>(first.at(60), 1000);
   logged_file::psync();
   EXPECT_EQ(first.last, (fake_pool::indices{{0, 17}}));
+}
+
+TEST_F(LoggedFile, a_fence_hands_over_streamed_lines) {
+  const std::string bytes(130, 'a');
+  logged_file::stream(first.at(64), bytes.data(), bytes.size());
+  logged_file::stream(first.at(640), bytes.data(), 0);
+  logged_file::psync();
+  EXPECT_EQ(first.last, (fake_pool::indices{{1, 3}}));
 }
 
 TEST_F(LoggedFile, each_pool_gets_its_own_lines) {

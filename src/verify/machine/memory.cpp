@@ -445,6 +445,7 @@ memory::frame& memory::push_frame() {
   if (model_.store_buffers) f.buffers = buffers_;
   f.media_hash = media_hash_;
   f.killed = killed_;
+  f.boot = boot_;
   if (f.pending.size() < dirty_.size()) f.pending.resize(dirty_.size());
   for (std::size_t d = 0; d < dirty_.size(); ++d) {
     touch(dirty_[d]);
@@ -487,6 +488,7 @@ void memory::enter(const crash_choice& choice) {
   dirty_.clear();
   for (thread_state& state : threads_) state = {};
   killed_ = false;
+  ++boot_;
   ++version_;
 }
 
@@ -512,6 +514,7 @@ void memory::leave() {
   if (model_.store_buffers) std::swap(buffers_, f.buffers);
   media_hash_ = f.media_hash;
   killed_ = f.killed;
+  boot_ = f.boot;
   buffers_.lay_simulated();
   ++version_;
 }

@@ -149,6 +149,8 @@ class memory {
   void enter_killed();
   /// Returns true if the last crash ended only the process.
   [[nodiscard]] bool was_killed() const noexcept { return killed_; }
+  /// Returns the number of the boot: 1, and one more after each crash of the machine.
+  [[nodiscard]] std::uint64_t boot() const noexcept { return boot_; }
   /// Begins a frame without a crash, so that `leave()` returns to this state.
   void enter_checkpoint();
   /// Undoes all changes since the matching `enter()`.
@@ -195,6 +197,7 @@ class memory {
     std::vector<thread_state> threads;
     store_buffers buffers{0};
     std::uint64_t media_hash = 0;
+    std::uint64_t boot = 1;
     bool killed = false;
   };
 
@@ -237,6 +240,7 @@ class memory {
   std::vector<freed_blocks> freed_{1};  // by depth
   unsigned depth_ = 0;
   bool killed_ = false;
+  std::uint64_t boot_ = 1;
   std::uint64_t media_hash_ = 0;
   std::uint64_t sequence_ = 0;
   std::uint64_t version_ = 0;

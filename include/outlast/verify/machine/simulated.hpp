@@ -206,6 +206,11 @@ struct simulated {
     auto* const m = verify::machine::current();
     return m != nullptr && m->memory().was_killed();
   }
+  /// Returns the identity of the kernel that runs, which a crash of the machine changes.
+  static std::uint64_t boot_number() noexcept {
+    auto* const m = verify::machine::current();
+    return m != nullptr ? m->memory().boot() : 1;
+  }
 
  private:
   static verify::shadows& shadows() noexcept {

@@ -467,7 +467,7 @@ void add_care(CLI::App& group) {
   add_order(*command, *given, order_there);
   command
       ->add_option("--engine", given->engine,
-                   "records: writers run in parallel, and files are smaller; not for disks. "
+                   "records: writers run in parallel, and files are smaller. "
                    "replicas: writers are wait-free")
       ->required()
       ->check(CLI::IsMember({"records", "replicas"}));

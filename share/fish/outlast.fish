@@ -73,7 +73,7 @@ complete -c outlast -n '__fish_seen_subcommand_from db ; and __fish_seen_subcomm
 complete -c outlast -n '__fish_seen_subcommand_from db ; and __fish_seen_subcommand_from repair' -l comparator -r -f -a 'bytewise reverse' -d 'The order of the keys, if the tool does not have the store'\''s comparator'
 complete -c outlast -n '__fish_seen_subcommand_from db ; and __fish_seen_subcommand_from convert' -l help -d 'Print this help message and exit'
 complete -c outlast -n '__fish_seen_subcommand_from db ; and __fish_seen_subcommand_from convert' -l comparator -r -f -a 'bytewise reverse' -d 'The order of the keys, if the tool does not have the store'\''s comparator'
-complete -c outlast -n '__fish_seen_subcommand_from db ; and __fish_seen_subcommand_from convert' -l engine -r -f -a 'records replicas' -d 'records: writers run in parallel, and files are smaller; not for disks. replicas: writers are wait-free'
+complete -c outlast -n '__fish_seen_subcommand_from db ; and __fish_seen_subcommand_from convert' -l engine -r -f -a 'records replicas' -d 'records: writers run in parallel, and files are smaller. replicas: writers are wait-free'
 complete -c outlast -n '__fish_seen_subcommand_from db ; and __fish_seen_subcommand_from convert' -l capacity -r -d 'Maximum bytes of data in a new store, such as 512MB or 20GB (default: the free space of the file system, from 1GB to 64GB)'
 complete -c outlast -n '__fish_seen_subcommand_from db ; and __fish_seen_subcommand_from convert' -l json -d 'Print one JSON object'
 complete -c outlast -n '__fish_seen_subcommand_from db ; and __fish_seen_subcommand_from destroy' -l help -d 'Print this help message and exit'

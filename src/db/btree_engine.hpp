@@ -39,6 +39,12 @@ static_assert(sizeof(store_facts) == 32);
 /// Open a store on a medium::memory and on a medium::disk, as open_store() does.
 [[nodiscard]] std::unique_ptr<engine> open_mapped_engine(const store_options& wanted);
 [[nodiscard]] std::unique_ptr<engine> open_journaled_engine(const store_options& wanted);
+/// Returns whether a root is a store of records.
+[[nodiscard]] inline bool is_store_of_records(std::string_view name, std::string_view type_name) {
+  return name == "store" && type_name == "store::records";
+}
+/// Opens a store of records on a disk.
+[[nodiscard]] std::unique_ptr<engine> open_synced_engine(const store_options& wanted);
 /// Opens a store for reading, as open_to_read() does.
 [[nodiscard]] std::unique_ptr<engine> open_image(const store_options& wanted,
                                                  std::unique_ptr<read_image> image);

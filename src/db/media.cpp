@@ -1,11 +1,14 @@
 // Detects the medium of a directory and opens the engine for it.
 #include <outlast/base/error.hpp>
 #include <outlast/db/detail/engine.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
 #include <outlast/pool/file/test_hooks.hpp>
+#include <outlast/pool/format.hpp>
 #include <src/db/btree_engine.hpp>
 #include <src/db/store_files.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -46,6 +49,34 @@ bool maps_with_sync(const std::string& directory) {
   }
   ::close(file);
   return maps;
+}
+
+/// Returns the engine of the store in a file, or `automatic` if there is no complete store, or if
+/// the file cannot be read, which the opening reports. A log that belongs to the file is not read:
+/// it belongs to a store of replicas.
+engine_kind kind_in_file(const std::string& file) {
+  const pool_detail::unique_fd opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto read = [&](void* to, std::size_t bytes, std::uint64_t from) {
+    return opened.get() >= 0 && ::pread(opened.get(), to, bytes, static_cast<off_t>(from)) ==
+                                    static_cast<ssize_t>(bytes);
+  };
+  pool_format::static_header header{};
+  if (!read(&header, sizeof header, 0) || header.magic_word != pool_format::magic) {
+    return engine_kind::automatic;
+  }
+  constexpr std::uint32_t max_entries = 1024;
+  for (std::uint32_t i = 0; i < std::min(header.root_count, max_entries); ++i) {
+    pool_format::root_entry root{};
+    if (!read(&root, sizeof root, header.root_table_offset + std::uint64_t{i} * sizeof root)) break;
+    const bool has_store = root.state.load(std::memory_order_relaxed) == pool_format::entry_live &&
+                           root.object_offset.load(std::memory_order_relaxed) != 0;
+    if (!has_store || !pool_format::intact(root.identity)) continue;
+    return is_store_of_records(pool_format::text_of(root.identity.name),
+                               pool_format::text_of(root.identity.type_name))
+               ? engine_kind::records
+               : engine_kind::replicas;
+  }
+  return engine_kind::automatic;
 }
 
 }  // namespace
@@ -89,7 +120,10 @@ std::size_t free_bytes_of(const std::string& path) {
 std::string log_of(const std::string& file) { return file + ".redo"; }
 
 std::unique_ptr<engine> open_store(const store_options& wanted, medium on) {
-  return on == medium::memory ? open_mapped_engine(wanted) : open_journaled_engine(wanted);
+  if (on == medium::memory) return open_mapped_engine(wanted);
+  engine_kind kind = is_there(wanted.file) ? kind_in_file(wanted.file) : engine_kind::automatic;
+  if (kind == engine_kind::automatic) kind = wanted.kind;
+  return kind == engine_kind::records ? open_synced_engine(wanted) : open_journaled_engine(wanted);
 }
 
 std::unique_ptr<engine> open_to_read(const store_options& wanted, medium on, bool examine) {

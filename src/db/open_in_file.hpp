@@ -17,15 +17,14 @@
 
 namespace outlast::store_detail {
 
-[[nodiscard]] inline bool is_store_of_records(const root_info& root) {
-  return root.name == records::record_engine<domain::native>::root_name &&
-         root.type_name == records::record_store<domain::native>::type().name;
+[[nodiscard]] inline bool has_records(const root_info& root) {
+  return is_store_of_records(root.name, root.type_name);
 }
 /// Returns true if no store was ever completed in the pool. Then no write was acknowledged.
 template <domain::persistence_domain D>
 [[nodiscard]] bool is_unused(const basic_pool<D>& pool) {
   for (const root_info& root : pool.roots()) {
-    const bool is_begun_store = is_store_of_records(root) && root.object_offset == 0;
+    const bool is_begun_store = has_records(root) && root.object_offset == 0;
     if (!is_begun_store) return false;
   }
   for (const region_info& region : pool.regions()) {
@@ -41,7 +40,7 @@ template <domain::persistence_domain D>
 template <domain::persistence_domain D>
 [[nodiscard]] engine_kind kind_in(const basic_pool<D>& pool) {
   const std::vector<root_info> roots = pool.roots();
-  if (std::any_of(roots.begin(), roots.end(), is_store_of_records)) return engine_kind::records;
+  if (std::any_of(roots.begin(), roots.end(), has_records)) return engine_kind::records;
   return roots.empty() ? engine_kind::automatic : engine_kind::replicas;
 }
 /// Throws the error for a store with another engine than the program requires.
@@ -52,11 +51,10 @@ template <domain::persistence_domain D>
                   ", and the store was created with " + (wants_records ? "kReplicas" : "kRecords") +
                   "; leave the option out, or move the store with `outlast db convert`");
 }
-[[noreturn]] inline void refuse_records_on_disk(const store_options& wanted) {
+/// Throws the error for a file that was replaced while it was opened.
+[[noreturn]] inline void refuse_replaced(const store_options& wanted) {
   throw error(errc::refused, wanted.file,
-              "a store with the engine kRecords must be on persistent memory or on a file system "
-              "in memory, and this is a disk; use the engine kReplicas, or move the store with "
-              "`outlast db dump` and `outlast db load`");
+              "the file was replaced by that of another engine while it was opened; try again");
 }
 
 /// Makes the engine of the store in a pool, or of a new one. The other arguments are those of the
@@ -72,11 +70,14 @@ template <domain::persistence_domain D>
   if (is_other) refuse_kind(wanted);
   if (kind == engine_kind::automatic) kind = wanted.kind;
   if (kind != engine_kind::records) {
-    return std::make_unique<btree_engine<D>>(std::move(pool), wanted, is_volatile,
-                                             std::move(image));
-  }
-  if constexpr (domain::logs_lines<D>) {
-    refuse_records_on_disk(wanted);
+    if constexpr (domain::notes_pages<D> && !domain::logs_lines<D>) {
+      refuse_replaced(wanted);
+    } else {
+      return std::make_unique<btree_engine<D>>(std::move(pool), wanted, is_volatile,
+                                               std::move(image));
+    }
+  } else if constexpr (domain::logs_lines<D>) {
+    refuse_replaced(wanted);
   } else {
     const bool is_limited = wanted.asks_for_capacity && !is_volatile && image == nullptr;
     if (is_limited && pool->limit_bytes() != wanted.capacity_bytes) {
@@ -97,10 +98,6 @@ template <domain::persistence_domain D>
 template <domain::persistence_domain D>
 std::unique_ptr<engine> open_in_file(const store_options& wanted) {
   using pool_type = basic_pool<D>;
-  const bool is_new = wanted.may_create && !is_there(wanted.file);
-  if (domain::logs_lines<D> && is_new && wanted.kind == engine_kind::records) {
-    refuse_records_on_disk(wanted);
-  }
   const pool_options options = pool_for(wanted);
   pool_options as_it_is = options;
   as_it_is.size_bytes = pool_options().size_bytes;

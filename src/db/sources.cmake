@@ -23,4 +23,5 @@ outlast_sources(outlast_library db
   records/hash.cpp
   repair.cpp
   store_files.cpp
+  synced_engine.cpp
 )

@@ -2,8 +2,10 @@
 #include <tests/catalogue/catalogue_entries.hpp>
 #include <tests/catalogue/store_in_pool.hpp>
 #include <tests/catalogue/store_transactions.hpp>
+#include <tests/catalogue/store_with_marks.hpp>
 
 #include <memory>
+#include <string>
 
 namespace outlast::verify::detail {
 
@@ -52,6 +54,29 @@ void add_store_transactions(list& to) {
   add_transactions_of<small_tree_engine<domain::simulated>>("store_transactions", to);
   add_transactions_of<small_record_engine<domain::simulated, false, false>>(
       "store_of_records_transactions", to);
+}
+
+/// Adds a store of records that makes writes durable by marks. The arguments are those of
+/// small_record_engine.
+template <bool Keeps, bool Cleans>
+static void add_marked_records(const std::string& name, list& to) {
+  using engine = small_record_engine<domain::simulated, Keeps, Cleans, small_marked_shape>;
+  using store = store_in_pool<domain::simulated, engine>;
+  constexpr scope usual{.threads = 2, .operations = 2, .keys = 3, .prefill = 3};
+  to.push_back({name + "_synced", store::policy_type::name(),
+                [name] {
+                  return std::make_unique<synced_store_subject<store>>(name + "_synced",
+                                                                       structure_parts<store>());
+                },
+                usual});
+  to.push_back({name + "_window", store::policy_type::name(),
+                [name] { return std::make_unique<marked_store_subject<store>>(name + "_window"); },
+                usual});
+}
+
+void add_marked_store(list& to) {
+  add_marked_records<false, false>("store_of_records", to);
+  add_marked_records<false, true>("store_of_records_cleaned", to);
 }
 
 }  // namespace outlast::verify::detail

@@ -77,14 +77,20 @@ struct small_record_shape : store_detail::records::usual_shape {
   static constexpr std::size_t max_copied_record = 64;
   static constexpr bool large_pages = false;
 };
+/// The same, of a store on a disk.
+struct small_marked_shape : small_record_shape {
+  static constexpr bool groups_syncs = true;
+  static constexpr std::size_t mark_bytes = 512;
+};
 /// The engine of records, with its name in lists. `Keeps`: snapshots are open whenever it is
 /// changed; otherwise only while two keys are read together. `Cleans`: before each change the space
 /// of all records that do not count is returned.
-template <domain::persistence_domain D, bool Keeps = true, bool Cleans = false>
+template <domain::persistence_domain D, bool Keeps = true, bool Cleans = false,
+          class Shape = small_record_shape>
 struct small_record_engine {
   static constexpr bool keeps_snapshots = Keeps;
   static constexpr bool cleans = Cleans;
-  using type = store_detail::records::record_engine<D, small_record_shape>;
+  using type = store_detail::records::record_engine<D, Shape>;
   struct policy_type {
     [[nodiscard]] static std::string name() { return "records"; }
   };

@@ -25,7 +25,7 @@ namespace outlast::verify::detail {
 enum class transaction_operation : std::uint8_t {
   put,     ///< sets the value of the first key; no transaction
   erase,   ///< removes the first key; no transaction
-  follow,  ///< sets the first key to the value of the second plus 1, or removes it; ok if it was set
+  follow,  ///< sets the first key to the value of the second plus 1, or removes it
   total,   ///< sets the first key to the sum of all values; returns the sum
   clear,   ///< removes all keys from the first to the second, without the second
   both,    ///< returns the values of both keys; changes nothing

@@ -91,6 +91,23 @@ TEST(PowerCut, a_store_behind_a_log_loses_nothing_that_was_synced) {
 TEST(PowerCut, a_store_with_a_window_loses_nothing_but_an_end) {
   expect_nothing_lost("store_window");
 }
+TEST(PowerCut, a_store_of_records_loses_nothing_that_was_synced) {
+  expect_nothing_lost("store_of_records_synced");
+}
+TEST(PowerCut, a_store_of_records_with_a_window_loses_nothing_but_an_end) {
+  expect_nothing_lost("store_of_records_window");
+}
+/// Replays: the zeros of new blocks were not synced, and a sync did not cover a write that another
+/// thread had seen and whose own thread had not returned.
+TEST(PowerCut, new_blocks_of_records_are_never_taken_for_segments) {
+  EXPECT_EQ(cut("store_of_records_synced", {.seed = 9, .images = 100}).complaint, "");
+}
+TEST(PowerCut, a_sync_covers_what_its_thread_has_seen) {
+  EXPECT_EQ(cut("store_of_records_window", {.seed = 14, .images = 950}).complaint, "");
+}
+TEST(PowerCut, a_store_of_records_that_is_cleaned_loses_nothing_but_an_end) {
+  expect_nothing_lost("store_of_records_cleaned_window");
+}
 
 TEST(PowerCut, a_growing_table_behind_a_log_loses_nothing) {
   expect_nothing_lost("hash_table_logged");

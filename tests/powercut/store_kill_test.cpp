@@ -19,6 +19,12 @@ void expect_nothing_lost(const char* name) {
 
 TEST(StoreKill, a_store_in_memory_loses_nothing) { expect_nothing_lost("store"); }
 TEST(StoreKill, a_store_of_records_loses_nothing) { expect_nothing_lost("store_of_records"); }
+TEST(StoreKill, a_store_of_records_on_a_disk_loses_nothing) {
+  expect_nothing_lost("store_of_records_synced");
+}
+TEST(StoreKill, a_store_of_records_loses_nothing_that_was_not_synced) {
+  expect_nothing_lost("store_of_records_window");
+}
 TEST(StoreKill, a_store_behind_a_log_loses_nothing_that_was_synced) {
   expect_nothing_lost("store_synced");
 }

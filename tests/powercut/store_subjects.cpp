@@ -20,11 +20,12 @@ namespace {
 /// A store as its users have it, its keys and values numbers in strings of several lengths.
 class store_subject final : public subject {
  public:
-  /// `on_disk`: behind a log, and each write synced.
-  store_subject(const std::filesystem::path& folder, bool on_disk, db::StoreEngine engine)
+  /// `syncs`: each write is durable at return on a disk.
+  store_subject(const std::filesystem::path& folder, bool on_disk, bool syncs,
+                db::StoreEngine engine)
       : has_records_(engine == db::StoreEngine::kRecords) {
     pool_detail::test_hooks().everything_is_a_disk = on_disk;
-    synced_.sync = on_disk;
+    synced_.sync = syncs;
     db::Options options;
     options.create_if_missing = true;
     options.paranoid_checks = true;
@@ -99,15 +100,17 @@ class store_subject final : public subject {
   std::unique_ptr<db::DB> store_;
 };
 
-definition define_store(const std::string& name, bool on_disk,
+constexpr auto records = db::StoreEngine::kRecords;
+
+definition define_store(const std::string& name, bool on_disk, bool syncs,
                         db::StoreEngine engine = db::StoreEngine::kReplicas) {
   definition made;
   made.name = made.structure = name;
-  made.policy = engine == db::StoreEngine::kRecords ? "records"
-                : on_disk                           ? "redo_opt on logged_file"
-                                                    : "redo_opt on native";
-  made.open = [on_disk, engine](const std::filesystem::path& folder) {
-    return std::make_unique<store_subject>(folder, on_disk, engine);
+  made.policy = engine == records ? on_disk ? "records on file" : "records"
+                : on_disk         ? "redo_opt on logged_file"
+                                  : "redo_opt on native";
+  made.open = [=](const std::filesystem::path& folder) {
+    return std::make_unique<store_subject>(folder, on_disk, syncs, engine);
   };
   return made;
 }
@@ -115,8 +118,10 @@ definition define_store(const std::string& name, bool on_disk,
 }  // namespace
 
 std::vector<definition> store_definitions() {
-  return {define_store("store", false), define_store("store_synced", true),
-          define_store("store_of_records", false, db::StoreEngine::kRecords)};
+  return {define_store("store", false, false), define_store("store_synced", true, true),
+          define_store("store_of_records", false, false, records),
+          define_store("store_of_records_synced", true, true, records),
+          define_store("store_of_records_window", true, false, records)};
 }
 
 }  // namespace outlast::test::powercut

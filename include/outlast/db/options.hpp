@@ -81,7 +81,7 @@ enum class StoreEngine {
   kReplicas,
   /// A log of records, with an index in ordinary memory. Writers run in parallel and wait only for
   /// writers of the same key. Files take two to three times the data and follow its size. Opening
-  /// reads all records. For persistent memory, tmpfs and ordinary memory; not for disks.
+  /// reads all records. For all media.
   kRecords,
 };
 

@@ -157,6 +157,10 @@ inline constexpr std::size_t checked_header_bytes =
   return first_word(static_cast<std::uint32_t>(seeded_hash(&length, 4, seed_of(length, salt))),
                     length);
 }
+/// Returns the word for space that a thread is about to fill. A mark never covers it.
+[[nodiscard]] inline std::uint64_t reserved_word(std::size_t bytes, std::uint64_t salt) noexcept {
+  return space_word(bytes, ~salt);
+}
 /// Extends the hash of the checks of a batch's entries by those of one.
 [[nodiscard]] inline std::uint32_t hash_of_checks(std::uint32_t of_earlier,
                                                   const record_header& entry) noexcept {
@@ -211,7 +215,8 @@ enum class record_state {
   const auto& r = *reinterpret_cast<const record_header*>(at);
   if ((length & 3) == static_cast<std::uint32_t>(record_kind::space)) {
     const std::size_t bytes = std::size_t{length >> 2} * record_align;
-    return if_intact(bytes != 0 && bytes <= room && first == space_word(bytes, salt));
+    const bool is_space = first == space_word(bytes, salt) || first == reserved_word(bytes, salt);
+    return if_intact(bytes != 0 && bytes <= room && is_space);
   }
   if (room < sizeof(record_header)) return record_state::damaged;
   if (r.kind() == record_kind::batch) {
@@ -305,6 +310,57 @@ struct store_header {
 static_assert(sizeof(store_header) == base::cache_line_size);
 static_assert(offsetof(store_header, version) == 8 && offsetof(store_header, name_bytes) == 12 &&
               offsetof(store_header, check) == 16 && offsetof(store_header, origin) == 24);
+
+/// Returns the salt of a segment. Its lowest bit is set if the segment has copies, of which several
+/// are written together.
+[[nodiscard]] constexpr std::uint64_t salt_of_copies(std::uint64_t hash, bool has_copies) noexcept {
+  return (hash & ~std::uint64_t{1}) | (has_copies ? 1 : 0);
+}
+[[nodiscard]] constexpr bool has_copies(std::uint64_t salt) noexcept { return (salt & 1) != 0; }
+
+/// What a mark lists: the end of the records of a segment that were written before it.
+struct mark_entry {
+  std::uint64_t ordinal;
+  std::uint64_t end;  ///< bytes in use, with the header
+};
+static_assert(sizeof(mark_entry) == 16);
+
+/// The beginning of a block with a mark. The entries follow, for each segment that was not sealed
+/// before the mark. A store on a disk writes two blocks by turns. Only `magic` is written once.
+struct mark_header {
+  static constexpr std::uint64_t right_magic = 0x314b524d534c544f;  // "OTLSMRK1"
+
+  std::atomic<std::uint64_t> magic;  ///< 0: the block is free
+  std::uint64_t check;         ///< XXH3 of what follows, with the entries, seeded with the secret
+  std::uint64_t number;        ///< ascends
+  std::uint64_t covers;        ///< the newest mark whose writes the store has
+  std::uint64_t next_ordinal;  ///< segments with this ordinal and later ones did not exist
+  std::uint64_t count;         ///< of entries
+  std::uint64_t boot[2];       ///< identity of the kernel that ran; zeros if it is unknown
+
+  [[nodiscard]] bool is_mark() const noexcept {
+    return magic.load(std::memory_order_relaxed) == right_magic;
+  }
+  [[nodiscard]] const mark_entry* entries() const noexcept {
+    return reinterpret_cast<const mark_entry*>(this + 1);
+  }
+  /// Requires: the block has room for the entries.
+  [[nodiscard]] std::uint64_t right_check(std::uint64_t secret) const noexcept {
+    return seeded_hash(&number,
+                       sizeof(mark_header) - offsetof(mark_header, number) +
+                           static_cast<std::size_t>(count) * sizeof(mark_entry),
+                       secret);
+  }
+  /// Returns whether the mark was written as a whole. `room`: bytes of its block.
+  [[nodiscard]] bool is_intact(std::size_t room, std::uint64_t secret) const noexcept {
+    return is_mark() && count <= (room - sizeof(mark_header)) / sizeof(mark_entry) && number != 0 &&
+           check == right_check(secret);
+  }
+};
+static_assert(sizeof(mark_header) == base::cache_line_size);
+static_assert(offsetof(mark_header, check) == 8 && offsetof(mark_header, number) == 16 &&
+              offsetof(mark_header, covers) == 24 && offsetof(mark_header, next_ordinal) == 32 &&
+              offsetof(mark_header, count) == 40 && offsetof(mark_header, boot) == 48);
 
 /// Returns the first version of a moment. Moments are smaller than 2^48.
 [[nodiscard]] constexpr std::uint64_t first_version(std::uint64_t moment) noexcept {

@@ -42,6 +42,10 @@ struct usual_shape {
   static constexpr std::int64_t few_tombstones = 1000;
   static constexpr std::size_t few_nodes = 1000;
   static constexpr bool large_pages = true;
+  // Marks:
+  static constexpr std::size_t mark_bytes = std::size_t{64} << 10;
+  /// Writes are made durable by marks, also in a domain that is no disk: for the verifier.
+  static constexpr bool groups_syncs = false;
 };
 
 /// An immutable string: a separator of two pages.

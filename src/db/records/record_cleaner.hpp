@@ -36,7 +36,8 @@ struct record_store<D, Shape>::victim {
   bool is_damaged = false;                  ///< the record there is not intact
   present_segments present;                 ///< includes all segments that exist
   std::uint64_t listed_at = 0;              ///< number of discarded segments then
-  std::unique_ptr<victim> next;             ///< in the list of the store
+  std::uint64_t ends_after = 0;  ///< number of completed marks that must be before its end
+  std::unique_ptr<victim> next;  ///< in the list of the store
 };
 
 /// A record of a victim.
@@ -109,7 +110,7 @@ std::size_t record_store<D, Shape>::read_group(hand& mine, victim& of, group_of_
 
 /// Determines what becomes of a record. Requires: the caller holds the lock of its key.
 template <domain::persistence_domain D, class Shape>
-void record_store<D, Shape>::examine(const victim& of, moved& each) {
+void record_store<D, Shape>::examine(victim& of, moved& each) {
   using fate = typename moved::fate;
   const record_header& record = record_at(each.from);
   place at = index_.find(record.key());
@@ -128,14 +129,15 @@ void record_store<D, Shape>::examine(const victim& of, moved& each) {
     each.what = fate::copied;
   }
 }
-/// Returns whether a tombstone has nothing to hide (P7).
+/// Returns whether a tombstone has nothing to hide (P7), when the victim ends.
 template <domain::persistence_domain D, class Shape>
-bool record_store<D, Shape>::is_droppable(const victim& of, const record_header& tombstone) const {
+bool record_store<D, Shape>::is_droppable(victim& of, const record_header& tombstone) const {
   tombstone_bound bound = 0;
   if (tombstone.value_bytes != sizeof bound) return false;
   std::memcpy(&bound, tombstone.value().data(), sizeof bound);
   const std::uint64_t oldest = oldest_ordinal(of.of->ordinal, tombstone.age());
-  return of.present.have_none(oldest, bound, of.of->ordinal, hash_of_only(tombstone.key()));
+  return of.present.have_none(oldest, bound, of.of->ordinal, hash_of_only(tombstone.key()),
+                              of.ends_after);
 }
 
 /// Cleans the next records of a victim. `to`: the segment for copies.
@@ -257,9 +259,14 @@ void record_store<D, Shape>::drop_tombstones(const group_of_records& of) {
 
 /// Ends a segment without records that count.
 template <domain::persistence_domain D, class Shape>
-void record_store<D, Shape>::finish(segment<D>& done) {
+void record_store<D, Shape>::finish(segment<D>& done, std::uint64_t ends_after) {
+  if constexpr (is_grouped) return end_with_marks(done, ends_after);
   discarded_.fetch_add(1, relaxed);
   segments_.discard(done);
+  release_later(done);
+}
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::release_later(segment<D>& done) {
   // (P6) its space is used again after the operations that may read it.
   epochs_.retire(
       &done, this,
@@ -314,6 +321,7 @@ void record_store<D, Shape>::put_back(std::unique_ptr<victim> one) noexcept {
 template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::clean(std::size_t bytes, const wanted_victim& wanted, segment<D>*& to,
                                    purpose why) {
+  if constexpr (is_grouped) bound_unsealed();
   std::unique_ptr<victim> one = take_victim(wanted);
   if (one == nullptr) return false;
   const std::size_t end = one->of->end.load(relaxed);
@@ -330,7 +338,7 @@ bool record_store<D, Shape>::clean(std::size_t bytes, const wanted_victim& wante
   if (one->at < end) {
     put_back(std::move(one));
   } else {
-    finish(*one->of);
+    finish(*one->of, one->ends_after);
     epochs_.collect();
   }
   return true;
@@ -374,7 +382,8 @@ bool record_store<D, Shape>::clean_some(std::size_t bytes) {
 }
 template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::is_emptier_than(const use_of_segments& use, unsigned percent) {
-  return (use.bytes - use.useless) * 100 < use.bytes * std::uint64_t{percent};
+  const std::size_t bytes = use.bytes - use.cleaned;
+  return (bytes - use.useless) * 100 < bytes * std::uint64_t{percent};
 }
 /// Returns whether versions for snapshots are an eighth of the keys, and twice as many as those
 /// that were needed before. They hide that records do not count any more.
@@ -393,7 +402,8 @@ bool record_store<D, Shape>::has_many_tombstones(const use_of_segments& use) con
       std::max<std::int64_t>(Shape::few_tombstones, 2 * tombstones_left_.load(relaxed));
   if (present < least) return false;
   constexpr std::size_t usual_bytes = record_bytes(16, sizeof(tombstone_bound));
-  return static_cast<std::size_t>(present) * usual_bytes * 10 > use.bytes - use.useless;
+  const std::size_t bytes = use.bytes - use.cleaned - use.useless;
+  return static_cast<std::size_t>(present) * usual_bytes * 10 > bytes;
 }
 
 template <domain::persistence_domain D, class Shape>
@@ -415,6 +425,7 @@ void record_store<D, Shape>::compact() {
 /// Seals all segments to which threads append, so that they can be victims.
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::seal_all() {
+  if constexpr (is_grouped) return seal_with_mark();
   close_gate();
   const struct opening {
     writer_gate<D>& gate;
@@ -450,6 +461,7 @@ bool record_store<D, Shape>::is_cleaning_useful() const {
 /// Cleans after a write, if the cleaner's thread cannot keep up.
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::help_to_clean(hand& mine) {
+  if constexpr (is_grouped) bound_unsealed();
   if (mine.written < Shape::help_after_bytes) return;
   const std::size_t bytes = 3 * std::exchange(mine.written, 0);
   if (!is_crowded_.load(relaxed)) return;
@@ -505,6 +517,7 @@ template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::await_discarded() {
   constexpr unsigned patience = domain::has_real_threads<D> ? 10'000 : 3;  // rounds
   domain::backoff<D> waiting;
+  if constexpr (is_grouped) end_cleaned();
   for (unsigned i = 0; i < patience; ++i) {
     if (discarded_.load(relaxed) == released_.load(relaxed)) return;
     epochs_.collect();

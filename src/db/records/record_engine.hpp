@@ -27,7 +27,8 @@
 
 namespace outlast::store_detail::records {
 
-/// An engine of records in a pool in which each write is durable at return.
+/// An engine of records. On a disk a write is durable at return only if `sync` is true, or
+/// store_options::max_unsynced_time is 0; other writes are durable after max_unsynced_time.
 /// Thread-safety, progress and errors: as those of record_store.
 template <domain::persistence_domain D, class Shape = usual_shape>
 class record_engine final : public engine {
@@ -48,25 +49,30 @@ class record_engine final : public engine {
              named_order{wanted.order, wanted.order_name, wanted.any_order}, wanted.salvage) {
     const bool is_for_reading = image_ != nullptr;
     if constexpr (domain::has_real_threads<D>) {
-      if (!is_for_reading) start_cleaner();
+      if (!is_for_reading) start_threads();
     }
   }
-  ~record_engine() override { stop_cleaner(); }
+  ~record_engine() override { stop_threads(); }
 
-  void put(std::string_view key, std::string_view value, bool /*sync*/) override {
+  void put(std::string_view key, std::string_view value, bool sync) override {
     written([&] { (*all_)->put(key, value); });
+    finish(sync);
   }
-  void erase(std::string_view key, bool /*sync*/) override {
+  void erase(std::string_view key, bool sync) override {
     written([&] { (*all_)->erase(key); });
+    finish(sync);
   }
-  void apply(changes&& all, bool /*sync*/) override {
+  void apply(changes&& all, bool sync) override {
     written([&] { (*all_)->apply(all); });
+    finish(sync);
   }
-  bool apply_if(read_set&& read, changes&& all, bool /*sync*/) override {
-    return written([&] { return (*all_)->apply_if(read, all); });
+  bool apply_if(read_set&& read, changes&& all, bool sync) override {
+    const bool hold = written([&] { return (*all_)->apply_if(read, all); });
+    if (hold) finish(sync);
+    return hold;
   }
   bool holds(const read_set& read) override { return (*all_)->holds(read); }
-  void sync() override {}
+  void sync() override { (*all_)->sync(); }
   lookup_status get(std::string_view key, std::string& value, bool verify) override {
     return (*all_)->get(key, value, verify);
   }
@@ -112,8 +118,14 @@ class record_engine final : public engine {
     return like;
   }
   std::string guarantee() const override {
-    return image_ == nullptr ? "The results of updates and reads survive. " + pool_->guarantee()
-                             : image_->guarantee;
+    if (image_ != nullptr) return image_->guarantee;
+    if (!is_unsynced(false)) {
+      return "The results of updates and reads survive. " + pool_->guarantee();
+    }
+    return "Updates with sync = true, and all updates before them, survive. Other updates survive "
+           "a kill of the process at return, and other failures after " +
+           std::to_string(opened_with_.max_unsynced_time.count()) +
+           " microseconds, in the order in which readers saw them. " + pool_->guarantee();
   }
   space_use space() override {
     (*all_)->require_process();
@@ -129,8 +141,10 @@ class record_engine final : public engine {
     return (*all_)->index_bytes() + (is_volatile_ ? (*all_)->segment_use().bytes : 0);
   }
   std::size_t ring_bytes() const override { return 0; }
+  /// For verification.
+  [[nodiscard]] store& records() noexcept { return **all_; }
   void close() override {
-    stop_cleaner();
+    stop_threads();
     if (image_ != nullptr) return;  // the store is open for reading only
     all_.reset();
     pool_->close();
@@ -158,6 +172,48 @@ class record_engine final : public engine {
     std::mutex cleaning;  ///< held while it cleans
   };
 
+  /// Returns whether a write is durable only later.
+  [[nodiscard]] bool is_unsynced(bool sync) const {
+    return store::is_grouped && !sync && opened_with_.max_unsynced_time.count() != 0;
+  }
+  /// Makes the last write of the thread durable if it must be.
+  void finish(bool sync) {
+    if constexpr (store::is_grouped) {
+      if (!is_unsynced(sync)) return (*all_)->sync();
+      if (syncer_ != nullptr) syncer_->note_work();
+    }
+  }
+
+  void start_threads() {
+    if constexpr (store::is_grouped) start_syncer();
+    start_cleaner();
+  }
+  void stop_threads() {
+    stop_cleaner();
+    if (syncer_ != nullptr) syncer_->stop();
+  }
+  /// Starts the thread that makes writes durable after store_options::max_unsynced_time, and
+  /// returns the space of segments that were cleaned. Throws std::system_error.
+  void start_syncer() {
+    using outlook = base::periodic_thread::outlook;
+    constexpr std::chrono::microseconds usual_interval{10'000};
+    const auto window = opened_with_.max_unsynced_time;
+    syncer_ = std::make_shared<base::periodic_thread>();
+    pool_->on_fork_child([own = std::weak_ptr(syncer_)] {
+      if (const auto it = own.lock()) it->abandon();
+    });
+    const auto work = [this] {
+      try {
+        (*all_)->sync_if_useful();
+      } catch (const error&) {
+        return false;  // the next write reports it
+      } catch (const std::bad_alloc&) {
+      }
+      return true;
+    };
+    syncer_->start(window.count() == 0 ? usual_interval : window, work,
+                   [this] { return (*all_)->has_unsynced() ? outlook::work : outlook::nothing; });
+  }
   void start_cleaner() {
     constexpr std::chrono::milliseconds interval{10};
     constexpr std::size_t step = std::size_t{256} << 10;
@@ -171,6 +227,7 @@ class record_engine final : public engine {
         while (!own->stops.load(std::memory_order_relaxed)) {
           const std::lock_guard lock(own->cleaning);
           if (!(*all_)->clean_if_useful(step)) break;
+          if (syncer_ != nullptr) syncer_->note_work();
         }
       } catch (const out_of_space&) {
         // The next write that finds no space reports it.
@@ -209,6 +266,7 @@ class record_engine final : public engine {
   template <class Write>
   auto written(Write&& write) {
     require_writable();
+    if constexpr (store::is_grouped) (*all_)->require_sound();
     try {
       return write();
     } catch (const out_of_space&) {
@@ -234,6 +292,7 @@ class record_engine final : public engine {
   store_options opened_with_;
   std::optional<roots::attached<store>> all_;
   std::shared_ptr<cleaner> cleaner_;
+  std::shared_ptr<base::periodic_thread> syncer_;
 };
 
 /// A cursor that copies one leaf at a time, so that it keeps no record from being reused.

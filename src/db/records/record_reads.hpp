@@ -132,7 +132,11 @@ auto record_store<D, Shape>::segment_use() const -> use_of_segments {
     sum.bytes += each.bytes;
     sum.in_use += each.end.load(relaxed);
     sum.dead += each.dead_bytes.load(relaxed);
-    sum.useless += each.useless_bytes();
+    if (each.is_cleaned) {
+      sum.cleaned += each.bytes;
+    } else {
+      sum.useless += each.useless_bytes();
+    }
   });
   return sum;
 }
@@ -227,6 +231,7 @@ std::string record_store<D, Shape>::check() {
 template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::before_close() {
   seal_all();
+  await_discarded();
   segments_.return_kept();
   return true;
 }

@@ -53,6 +53,7 @@ void record_store<D, Shape>::create(const named_order& order) {
   order_name_ = order.name;
   segments_.set_secret(secret());
   segments_.number_from(1, 1);
+  if constexpr (is_grouped) begin_marks();
   this->pool().publish_root(this->root().index, header_);
 }
 
@@ -83,6 +84,8 @@ void record_store<D, Shape>::open(const named_order& order, bool salvage) {
   domain::note_store<D>();
   domain::persist<D>(&header_->life, sizeof header_->life);
   segments_.number_from(life, next_ordinal);
+  if constexpr (is_grouped) begin_marks();
+  found_.reset();
   // The records have no pointers.
   if (this->root().pointers_base != this->pool().base()) {
     this->pool().root_relocated(this->root().index);
@@ -134,6 +137,14 @@ struct record_store<D, Shape>::found_record {
   std::uint64_t place;
 };
 
+/// How a segment is scanned.
+template <domain::persistence_domain D, class Shape>
+struct record_store<D, Shape>::scanned {
+  std::uint64_t end = 0;
+  bool is_open = false;     ///< its records can end before `end`
+  bool is_durable = false;  ///< except for the last write of an open one
+};
+
 /// The findings of one thread.
 template <domain::persistence_domain D, class Shape>
 struct record_store<D, Shape>::found_part {
@@ -151,11 +162,15 @@ template <domain::persistence_domain D, class Shape>
 std::uint64_t record_store<D, Shape>::recover(bool salvage) {
   const unsigned threads = domain::threads_for_opening<D>();
   const bool persists = D::flushes() && this->pool().pages().blocks_may_be_unflushed();
-  std::vector<std::pair<std::byte*, std::size_t>> blocks;
+  stored_blocks blocks;
   this->arena().for_each_stored_block([&](void* block, std::size_t stride) {
     if (block != header_) blocks.emplace_back(static_cast<std::byte*>(block), stride);
   });
   std::vector<found_part> found(std::max(threads, 1U));
+  {
+    const domain::tolerates_freed<D> looking;
+    find_marks(blocks, salvage, found.front());
+  }
   std::atomic<std::size_t> next{0};
   base::in_parallel(threads, [&](unsigned worker) {
     // The blocks are searched for segments before it is known which are in use.
@@ -172,10 +187,14 @@ std::uint64_t record_store<D, Shape>::recover(bool salvage) {
     }
     domain::fence<D>();
   });
+  if constexpr (!is_grouped) remove_marks();
   this->arena().recover_by_scan(
       [&](void* block, std::size_t, std::uint64_t) {
-        return block == header_ || segments_.find(this->pool().pages().offset_of(block) +
-                                                  sizeof(segment_header)) != nullptr;
+        const bool is_mark =
+            is_grouped && (block == found_->blocks[0] || block == found_->blocks[1]);
+        return is_mark || block == header_ ||
+               segments_.find(this->pool().pages().offset_of(block) + sizeof(segment_header)) !=
+                   nullptr;
       },
       threads, true);
   build(found);
@@ -187,30 +206,63 @@ std::uint64_t record_store<D, Shape>::recover(bool salvage) {
   return last_ordinal + 1;
 }
 
-/// Finds the records of a segment, if the block is one.
+/// Enters the segment in a block, if there is one that counts. Otherwise returns nullptr. Sets
+/// `how` to what remains to do.
 template <domain::persistence_domain D, class Shape>
-void record_store<D, Shape>::scan(std::byte* block, std::size_t stride, bool salvage,
-                                  found_part& to) {
-  const auto& header = *reinterpret_cast<const segment_header*>(block);
+segment<D>* record_store<D, Shape>::adopt_found(std::byte* block, std::size_t stride, bool salvage,
+                                                found_part& to, scanned& how) {
+  using fate = typename found_marks::fate;
+  auto& header = *reinterpret_cast<segment_header*>(block);
+  if (stride < sizeof header || reinterpret_cast<const mark_header*>(block)->is_mark()) {
+    return nullptr;
+  }
   // The segment has ended, or a crash has interrupted its making.
-  if (stride < sizeof header || header.is_absent()) return;
+  if (header.is_absent()) return nullptr;
   const std::uint64_t offset = this->pool().pages().offset_of(block);
   const auto state = parse_state(D::load(header.state, relaxed), header.salt);
   if (!header.is_intact(segments_.secret()) || !state || header.bytes > stride ||
       state->end > header.bytes) {
-    return note_damage("has a damaged segment at offset " + std::to_string(offset), salvage, to);
+    note_damage("has a damaged segment at offset " + std::to_string(offset), salvage, to);
+    return nullptr;
   }
   const bool is_open = state->state == segment_state::open;
-  const std::size_t end = is_open ? header.bytes : state->end;
-  segment<D>& in = segments_.adopt(block, end);
-  to.last_ordinal = std::max(to.last_ordinal, in.ordinal);
+  const fate by_marks = found_->fate_of(header.ordinal, is_open);
+  to.last_ordinal = std::max(to.last_ordinal, header.ordinal);
+  if (by_marks == fate::goes) {
+    D::store(header.check, 0, std::memory_order_release);
+    domain::flush<D>(&header, sizeof header);
+    return nullptr;
+  }
+  const bool ends_at_mark = by_marks == fate::ends_at_mark;
+  how = {ends_at_mark ? found_->ends.at(header.ordinal)
+         : is_open    ? header.bytes
+                      : state->end,
+         is_open && !ends_at_mark, by_marks == fate::stays};
+  if (how.end > header.bytes) {
+    note_damage("has a damaged mark", salvage, to);
+    return nullptr;
+  }
+  return &segments_.adopt(block, how.end);
+}
+
+/// Finds the records of a segment, if the block is one.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::scan(std::byte* block, std::size_t stride, bool salvage,
+                                  found_part& to) {
+  scanned how;
+  segment<D>* const adopted = adopt_found(block, stride, salvage, to, how);
+  if (adopted == nullptr) return;
+  segment<D>& in = *adopted;
+  const segment_header& header = in.header();
+  const std::uint64_t offset = in.offset;
+  const auto [end, is_open, is_durable] = how;
   std::size_t at = sizeof header;
   std::size_t last = at;
   std::uint64_t dead = 0;
   std::size_t parts = 0;
   while (at < end) {
     const record_state found = state_of_record(block + at, end - at, header.salt);
-    if (is_open && found != record_state::intact) break;
+    if (is_open && found != record_state::intact && !has_record_after(block, at, end)) break;
     if (found == record_state::damaged) {
       note_damage("has a damaged record at offset " + std::to_string(offset + at), salvage, to);
       at += record_align;
@@ -221,9 +273,11 @@ void record_store<D, Shape>::scan(std::byte* block, std::size_t stride, bool sal
     const std::size_t began = at;
     to.batch.clear();
     if (record.kind() == record_kind::batch) {
-      const record_state least = is_open ? record_state::intact : record_state::damaged_value;
-      const std::size_t next = scan_batch(block, at, end, header.salt, least, to.batch);
-      if (next == 0 && is_open) break;
+      std::size_t next = scan_batch(block, at, end, header.salt, record_state::intact, to.batch);
+      if (next == 0) {
+        if (is_open && !has_record_after(block, at, end)) break;
+        next = scan_batch(block, at, end, header.salt, record_state::damaged_value, to.batch);
+      }
       if (next == 0) {
         note_damage("has a damaged batch at offset " + std::to_string(offset + at), salvage, to);
       }
@@ -244,9 +298,10 @@ void record_store<D, Shape>::scan(std::byte* block, std::size_t stride, bool sal
   }
   in.dead_bytes.store(dead, relaxed);
   if (parts == 1) note_only(in, at);
-  if (!is_open) return;
+  if (!is_open && is_durable) return;
   in.end.store(at, relaxed);
   to.open.emplace_back(&in, at);
+  if (!is_durable) return domain::flush<D>(block, at);
   // The writes before the last one have waited for their fences. The bytes of the last one, or of
   // the last copies of the cleaner, may have been streamed by a thread that was killed, and a flush
   // has no effect on these.
@@ -256,6 +311,24 @@ void record_store<D, Shape>::scan(std::byte* block, std::size_t stride, bool sal
   const std::vector<std::byte> copy(block + from, block + at);
   D::write(block + from, copy.data(), copy.size());
   domain::flush<D>(block + from, at - from);
+}
+
+/// Returns whether an intact record follows after `at`, so that what is there is damaged, and no
+/// write that a crash has interrupted. Such a write is the last one: a record, a batch with its
+/// entries, or copies that were written together.
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::has_record_after(const std::byte* block, std::size_t at,
+                                              std::size_t end) {
+  const std::uint64_t salt = reinterpret_cast<const segment_header*>(block)->salt;
+  at += has_copies(salt) ? Shape::max_copied_record : record_align;
+  for (; at + sizeof(record_header) <= end; at += record_align) {
+    const auto& record = *reinterpret_cast<const record_header*>(block + at);
+    if (record.check == 0 && record.length_kind == 0) continue;
+    if (record.kind() == record_kind::space) continue;
+    if (record.kind() != record_kind::batch && record.is_entry()) continue;
+    if (state_of_record(block + at, end - at, salt) == record_state::intact) return true;
+  }
+  return false;
 }
 
 /// Notes that a segment was made for its only record or batch. A segment of usual size that a crash

@@ -17,6 +17,7 @@
 //                                           before the segment of its tombstone ends
 //   P8  what is found in an open segment    before it is sealed by a recovery
 //   P9  moments of a new life are after those of all intact records
+// On a disk (is_grouped) writes do not wait, and marks replace P1, P2, P4 and P5: record_marks.hpp.
 // Visible:
 //   V1  a slot is stored under the locks of its key and of its leaf
 //   V2  a writer reads under the leaf's lock whether snapshots exist, and the moment
@@ -36,6 +37,7 @@
 #include <outlast/db/detail/read_set.hpp>
 #include <outlast/domain/backoff.hpp>
 #include <outlast/domain/concept.hpp>
+#include <outlast/domain/group_commit.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/domain/spin_lock.hpp>
 #include <outlast/domain/volatile_word.hpp>
@@ -53,9 +55,11 @@
 #include <src/db/records/versions.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -89,8 +93,9 @@ struct change {
 /// before_close() and check().
 /// Progress: a write waits for other writers of its keys, and for the lock of its leaf. Reads wait
 /// for the lock of a leaf.
-/// Durability: a write is durable at return.
-/// Errors: out_of_space and std::bad_alloc, without effect.
+/// Durability: a write is durable at return. On a disk it survives a kill at return, and other
+/// failures after a sync().
+/// Errors: out_of_space and std::bad_alloc, without effect. On a disk also error{io_failure}.
 template <domain::persistence_domain D, class Shape = usual_shape>
 class record_store final : public roots::root_session<D> {
   using base_type = roots::root_session<D>;
@@ -120,6 +125,9 @@ class record_store final : public roots::root_session<D> {
   using place = typename index_type::place;
 
  public:
+  /// Writes become durable by marks, not one by one.
+  static constexpr bool is_grouped = Shape::groups_syncs || domain::notes_pages<D>;
+
   [[nodiscard]] static roots::root_type type() {
     return {"store::records", 0x7265636f7264'0001, true, true};
   }
@@ -142,6 +150,32 @@ class record_store final : public roots::root_session<D> {
   [[nodiscard]] bool apply_if(const read_set& read, const changes& all) {
     return commit(all, &read);
   }
+  /// Makes all writes before the call durable. Threads that call it concurrently share one device
+  /// sync. Throws error{io_failure}, after which no write is accepted; std::bad_alloc.
+  void sync() {
+    require_process();
+    if constexpr (is_grouped) await_mark(last_written_.load(acquire));
+  }
+  /// Throws the error of the sync that has failed, if there was one.
+  void require_sound() const {
+    if (is_broken_.load(acquire)) std::rethrow_exception(broken_);
+  }
+  /// Returns whether a sync() has work: writes, or segments whose space is not returned yet.
+  [[nodiscard]] bool has_unsynced() const {
+    return last_written_.load(acquire) > durable_mark_.load(acquire) || unended_.load(acquire) != 0;
+  }
+  /// Makes a mark if has_unsynced(). Throws the errors of sync().
+  void sync_if_useful() {
+    require_process();
+    if (is_grouped && has_unsynced()) await_mark(next_mark_.load(acquire));
+  }
+  /// Returns the number of the mark that covers the last write of the calling thread, and forgets
+  /// it; 0 if there was none. For verification.
+  [[nodiscard]] std::uint64_t take_last_mark() {
+    return std::exchange(hands_.local().covered_by, 0);
+  }
+  /// Returns the number of the newest mark whose writes the opening found. For verification.
+  [[nodiscard]] std::uint64_t found_mark() const noexcept { return found_mark_; }
   /// Returns whether the store matches `read` at one moment of the call.
   [[nodiscard]] bool holds(const read_set& read);
 
@@ -208,6 +242,7 @@ class record_store final : public roots::root_session<D> {
     std::size_t dead = 0;
     std::size_t in_use = 0;   ///< bytes of records, with dead ones, and of headers
     std::size_t useless = 0;  ///< bytes that cleaning returns
+    std::size_t cleaned = 0;  ///< bytes of segments that a sync ends
   };
   [[nodiscard]] use_of_segments segment_use() const;
   /// Returns the bytes of records that only snapshots see, or saw before the last collect(). Visits
@@ -237,6 +272,7 @@ class record_store final : public roots::root_session<D> {
     segment<D>* target = nullptr;           ///< of the two, that of the last write
     segment<D>* copies = nullptr;           ///< for copies by this thread's cleaning
     std::size_t written = 0;                ///< bytes that it wrote since it cleaned
+    std::uint64_t covered_by = 0;           ///< number of the mark that covers its last write
     tombstone_bound bound = 0;              ///< value of the tombstones of the present write
     std::vector<std::byte> scratch;
     std::vector<std::uint64_t> locks;
@@ -319,6 +355,9 @@ class record_store final : public roots::root_session<D> {
   [[nodiscard]] std::uint64_t append_batch(hand& mine, std::uint64_t version, std::size_t bytes);
   [[nodiscard]] std::byte* reserve(hand& mine, std::size_t bytes, purpose why);
   [[nodiscard]] std::byte* reserve_in(segment<D>*& open, std::size_t bytes, purpose why);
+  [[nodiscard]] std::byte* reserve_shared(hand& mine, std::size_t bytes, purpose why);
+  [[nodiscard]] std::byte* take_shared(hand& mine, std::size_t bytes, purpose why);
+  void note_written();
   [[nodiscard]] static std::byte* take_room(segment<D>& in, std::size_t bytes);
   void place_bytes(hand& mine, std::byte* to, std::size_t bytes);
   [[nodiscard]] std::uint64_t hash_of_only(std::string_view key) const;
@@ -351,8 +390,8 @@ class record_store final : public roots::root_session<D> {
   void await_discarded();
   void clean_group(hand& mine, victim& of, segment<D>*& to, purpose why);
   [[nodiscard]] std::size_t read_group(hand& mine, victim& of, group_of_records& to);
-  void examine(const victim& of, moved& each);
-  [[nodiscard]] bool is_droppable(const victim& of, const record_header& tombstone) const;
+  void examine(victim& of, moved& each);
+  [[nodiscard]] bool is_droppable(victim& of, const record_header& tombstone) const;
   [[nodiscard]] unsigned copy_some(hand& mine, group_of_records& of, unsigned first,
                                    segment<D>*& open, purpose why);
   [[nodiscard]] std::uint32_t age_of_copy(const moved& of, const segment<D>& in) const;
@@ -361,17 +400,49 @@ class record_store final : public roots::root_session<D> {
   void copy_long(group_of_records& of, unsigned first, unsigned end, segment<D>& in, std::byte* to);
   void install_copy(const moved& each);
   void drop_tombstones(const group_of_records& of);
-  void finish(segment<D>& done);
+  void finish(segment<D>& done, std::uint64_t ends_after);
+  void release_later(segment<D>& done);
+
+  // ---- marks: record_marks.hpp ----
+  struct marked_segment;
+  struct found_marks;
+  struct found_part;
+  using boot = std::array<std::uint64_t, 2>;
+  void await_mark(std::uint64_t number);
+  void make_mark();
+  void make_mark_or_break();
+  [[nodiscard]] std::uint64_t choose_marked(std::uint64_t& number);
+  void write_mark(std::byte* to, std::uint64_t number, std::uint64_t covers,
+                  std::uint64_t next_ordinal);
+  void end_with_marks(segment<D>& done, std::uint64_t ends_after);
+  void end_cleaned();
+  void seal_with_mark();
+  void bound_unsealed();
+  [[nodiscard]] static boot present_boot();
+  [[nodiscard]] static constexpr std::size_t mark_capacity() noexcept {
+    return (Shape::mark_bytes - sizeof(mark_header)) / sizeof(mark_entry);
+  }
+  using stored_blocks = std::vector<std::pair<std::byte*, std::size_t>>;
+  void find_marks(const stored_blocks& blocks, bool salvage, found_part& to);
+  [[nodiscard]] bool is_whole(const mark_header& mark, const stored_blocks& blocks);
+  [[nodiscard]] bool is_whole_until(const std::byte* block, std::size_t end);
+  [[nodiscard]] std::byte* new_mark_area();
+  void begin_marks();
+  void remove_marks();
 
   // ---- recovery: record_recovery.hpp ----
   class content;
   struct found_record;
-  struct found_part;
+  struct scanned;
   void create(const named_order& order);
   void open(const named_order& order, bool salvage);
   void read_header(const named_order& order);
   [[nodiscard]] std::uint64_t recover(bool salvage);
+  [[nodiscard]] segment<D>* adopt_found(std::byte* block, std::size_t stride, bool salvage,
+                                        found_part& to, scanned& how);
   void scan(std::byte* block, std::size_t stride, bool salvage, found_part& to);
+  [[nodiscard]] static bool has_record_after(const std::byte* block, std::size_t at,
+                                             std::size_t end);
   void note_only(segment<D>& in, std::size_t end);
   void note_found(const std::byte* block, std::uint64_t at, std::uint64_t offset, found_part& to);
   [[nodiscard]] std::size_t scan_batch(const std::byte* begin, std::size_t at, std::size_t end,
@@ -412,12 +483,39 @@ class record_store final : public roots::root_session<D> {
   std::atomic<std::int64_t> tombstones_left_{0};  ///< by the last pass over all segments
   std::atomic<std::uint64_t> settled_at_{0};      ///< next ordinal when there was nothing to clean
   std::atomic<std::size_t> nodes_left_{0};        ///< by the last collect()
+  // Marks:
+  domain::group_commit<D> syncing_;
+  domain::spin_lock<D> opening_lock_;  ///< held while a segment for all threads is made
+  domain::spin_lock<D> shared_lock_;
+  segment<D>* shared_ = nullptr;             ///< to which all threads append
+  std::atomic<std::uint64_t> next_mark_{1};  ///< number of the mark that covers present writes
+  std::atomic<std::uint64_t> durable_mark_{0};
+  std::atomic<std::uint64_t> completed_marks_{0};
+  std::atomic<std::uint64_t> last_written_{0};  ///< number of the mark that covers the last write
+  std::atomic<bool> has_cancelled_{false};      ///< a record since the last mark
+  std::atomic<bool> seals_all_{false};          ///< the next mark seals all segments
+  std::atomic<std::size_t> unended_{0};         ///< segments in the following lists
+  domain::spin_lock<D> cleaned_lock_;
+  segment<D>* cleaned_ = nullptr;  ///< no mark covers their copies yet
+  // Of the thread that makes a mark:
+  segment<D>* covering_ = nullptr;  ///< the mark that is made covers their copies
+  segment<D>* ending_ = nullptr;    ///< a durable mark covers their copies
+  std::vector<segment<D>*> unsealed_;
+  std::vector<marked_segment> marked_;
+  std::vector<std::byte> mark_scratch_;
+  std::array<std::byte*, 2> mark_areas_{};
+  unsigned durable_area_ = 1;
+  std::exception_ptr broken_;  ///< of a device that has failed
+  std::atomic<bool> is_broken_{false};
+  std::uint64_t found_mark_ = 0;
+  std::unique_ptr<found_marks> found_;  ///< during an opening
   base::per_thread<hand> hands_;
 };
 
 }  // namespace outlast::store_detail::records
 
 #include <src/db/records/record_cleaner.hpp>
+#include <src/db/records/record_marks.hpp>
 #include <src/db/records/record_reads.hpp>
 #include <src/db/records/record_recovery.hpp>
 #include <src/db/records/record_writes.hpp>

@@ -72,6 +72,7 @@ std::string_view record_store<D, Shape>::new_bound(hand& mine) const {
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::install_one(const change& what, const place& at, bool was_put,
                                          std::uint64_t record) {
+  note_written();
   node* spare = nullptr;
   removed_versions<D> gone;
   std::uint64_t before = 0;
@@ -197,6 +198,7 @@ void record_store<D, Shape>::require_sizes(std::string_view key, std::string_vie
 /// std::bad_alloc.
 template <domain::persistence_domain D, class Shape>
 std::byte* record_store<D, Shape>::reserve(hand& mine, std::size_t bytes, purpose why) {
+  if constexpr (is_grouped) return reserve_shared(mine, bytes, why);
   if (mine.dedicated != nullptr) segments_.seal(*std::exchange(mine.dedicated, nullptr));
   mine.written += bytes;
   if (!segments_.is_for_dedicated(bytes)) {
@@ -218,7 +220,7 @@ std::byte* record_store<D, Shape>::reserve_in(segment<D>*& open, std::size_t byt
   if (!is_usable) {
     segment<D>& next = segments_.open(bytes, why);
     // (P4) the records are durable: each write has waited for its own.
-    if (open != nullptr) segments_.seal(*open);
+    if (open != nullptr && !is_grouped) segments_.seal(*open);
     open = &next;
     if (why == purpose::write || why == purpose::erase) look_at_space();
   }
@@ -236,7 +238,7 @@ std::byte* record_store<D, Shape>::take_room(segment<D>& in, std::size_t bytes) 
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::place_bytes(hand& mine, std::byte* to, std::size_t bytes) {
   const std::byte* const from = mine.scratch.data();
-  if (D::flushes()) {
+  if (D::flushes() && !is_grouped) {
     D::stream(to, from, bytes);
     base::this_thread().flush_pending = true;
   } else {
@@ -246,6 +248,7 @@ void record_store<D, Shape>::place_bytes(hand& mine, std::byte* to, std::size_t 
     D::store(*reinterpret_cast<std::atomic<std::uint64_t>*>(to), first, std::memory_order_release);
     domain::note_store<D>();
   }
+  if constexpr (is_grouped) return;
   // (P1, P2) the record is durable before a reader can see it.
   domain::fence<D>();
 }
@@ -301,7 +304,7 @@ std::uint64_t record_store<D, Shape>::place_long(segment<D>& in, std::byte* to, 
            std::memory_order_release);
   domain::note_store<D>();
   // (P1, P5) as in place_bytes().
-  domain::persist<D>(to, bytes);
+  if constexpr (!is_grouped) domain::persist<D>(to, bytes);
   if (in.is_dedicated) {
     in.only_key.store(hash_of_only(what.key), relaxed);
   }
@@ -357,7 +360,11 @@ void record_store<D, Shape>::cancel(std::uint64_t record, std::size_t bytes) {
       reinterpret_cast<std::atomic<std::uint64_t>*>(in.begin + (record - in.offset));
   D::store(*first, space_word(bytes, in.salt), std::memory_order_release);
   domain::note_store<D>();
-  domain::persist<D>(first, sizeof *first);
+  if constexpr (is_grouped) {
+    has_cancelled_.store(true, std::memory_order_release);
+  } else {
+    domain::persist<D>(first, sizeof *first);
+  }
   in.dead_bytes.fetch_add(bytes, relaxed);
 }
 
@@ -514,6 +521,7 @@ void record_store<D, Shape>::apply_sorted(hand& mine) {
 /// Makes a durable batch visible. If there is no memory, removes it and throws.
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::install_batch(hand& mine, std::uint64_t head, std::size_t bytes) {
+  note_written();
   group* with = nullptr;
   mine.nodes.clear();
   try {

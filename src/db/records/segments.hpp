@@ -34,10 +34,15 @@ struct segment {
   std::atomic<segment_state> state{segment_state::open};
   bool is_kept_back = false;  ///< was made of space for erasures and the cleaner
   bool is_dedicated = false;  ///< was made for one record or batch
+  std::uint64_t durable_end = sizeof(segment_header);  ///< of the thread that makes marks
+  segment* next_cleaned = nullptr;                     ///< in a list of segments without records
+  std::uint64_t ends_after = 0;  ///< number of completed marks that must be before its end
   // Under the lock of the space:
-  bool is_victim = false;    ///< is being cleaned
-  bool has_ended = false;    ///< operations may still read it
-  std::size_t position = 0;  ///< among all segments
+  bool is_victim = false;        ///< is being cleaned
+  bool is_cleaned = false;       ///< has no record that counts, and waits for its end
+  std::uint64_t gone_after = 0;  ///< number of completed marks after which its end is durable
+  bool has_ended = false;        ///< operations may still read it
+  std::size_t position = 0;      ///< among all segments
 
   [[nodiscard]] segment_header& header() const noexcept {
     return *reinterpret_cast<segment_header*>(begin);
@@ -73,19 +78,25 @@ struct present_segments {
   struct one {
     std::uint64_t ordinal;
     std::uint64_t only_key;
+    std::uint64_t gone_after;  ///< 0: it does not end
   };
   std::vector<one> all;
 
   /// Returns whether no segment with an ordinal in [oldest, bound), except `except`, can have a
-  /// record of the key with this hash.
+  /// record of the key with this hash. Does not count those that end, and raises `gone_after` to
+  /// the number of completed marks after which their ends are durable.
   [[nodiscard]] bool have_none(std::uint64_t oldest, std::uint64_t bound, std::uint64_t except,
-                               std::uint64_t key_hash) const {
+                               std::uint64_t key_hash, std::uint64_t& gone_after) const {
+    std::uint64_t last = gone_after;
     auto at = std::lower_bound(all.begin(), all.end(), oldest,
                                [](const one& a, std::uint64_t b) { return a.ordinal < b; });
     for (; at != all.end() && at->ordinal < bound; ++at) {
       if (at->ordinal == except) continue;
-      if (at->only_key == 0 || at->only_key == key_hash) return false;
+      if (at->only_key != 0 && at->only_key != key_hash) continue;
+      if (at->gone_after == 0) return false;
+      last = std::max(last, at->gone_after);
     }
+    gone_after = last;
     return true;
   }
 };
@@ -145,7 +156,8 @@ class segment_space {
       made->offset = arena_.pages().offset_of(from.begin);
       made->bytes = from.bytes;
       const std::uint64_t number = next_salt_.fetch_add(1, relaxed);
-      made->salt = seeded_hash(&number, sizeof number, secret_);
+      const bool is_for_copies = why == purpose::clean || why == purpose::last_resort;
+      made->salt = salt_of_copies(seeded_hash(&number, sizeof number, secret_), is_for_copies);
       made->end.store(sizeof(segment_header), relaxed);
       provide(*made);
       opened = &enter(std::move(made));
@@ -176,7 +188,24 @@ class segment_space {
   void seal(segment_type& full) {
     store_sealed(full, full.end.load(relaxed));
     domain::fence<D>();
+    note_sealed(full);
+  }
+  /// The segment can be cleaned from now on. Requires: its state is durable.
+  void note_sealed(segment_type& full) {
     full.state.store(segment_state::sealed, std::memory_order_release);
+    unsealed_.fetch_sub(1, relaxed);
+  }
+  /// Returns the number of segments that are not sealed.
+  [[nodiscard]] std::size_t unsealed() const noexcept { return unsealed_.load(relaxed); }
+  /// Lists the segments that are not sealed. Returns the ordinal of the next segment. Throws
+  /// std::bad_alloc.
+  [[nodiscard]] std::uint64_t list_unsealed(std::vector<segment_type*>& to) const {
+    to.clear();
+    const std::lock_guard lock(lock_);
+    for (const auto& each : all_) {
+      if (each->state.load(relaxed) == segment_state::open) to.push_back(each.get());
+    }
+    return next_ordinal_.load(relaxed);
   }
   /// Stores the state of a segment, and starts its write-back.
   static void store_sealed(segment_type& of, std::uint64_t end,
@@ -195,6 +224,25 @@ class segment_space {
     bytes_.fetch_sub(gone.bytes, relaxed);
     const std::lock_guard lock(lock_);
     gone.has_ended = true;
+  }
+  /// Stores the end of a segment, and starts its write-back. Otherwise as discard().
+  void store_end(segment_type& gone) {
+    segment_header& header = gone.header();
+    D::store(header.check, 0, std::memory_order_release);
+    domain::flush<D>(&header, sizeof header);
+  }
+  /// Requires: the end is durable.
+  void note_end(segment_type& gone) {
+    bytes_.fetch_sub(gone.bytes, relaxed);
+    const std::lock_guard lock(lock_);
+    gone.has_ended = true;
+  }
+  /// The segment does not count as space that can be cleaned, and its end is durable after a number
+  /// of completed marks.
+  void note_cleaned(segment_type& done, std::uint64_t gone_after) {
+    const std::lock_guard lock(lock_);
+    done.is_cleaned = true;
+    done.gone_after = gone_after;
   }
   /// Returns the space of a discarded segment. Requires: no thread reads it.
   void release(segment_type& gone) noexcept {
@@ -243,7 +291,7 @@ class segment_space {
   void list(present_segments& to) const {
     to.all.clear();
     for_each([&](const segment_type& each) {
-      to.all.push_back({each.ordinal, each.only_key.load(relaxed)});
+      to.all.push_back({each.ordinal, each.only_key.load(relaxed), each.gone_after});
     });
     std::sort(to.all.begin(), to.all.end(),
               [](const auto& a, const auto& b) { return a.ordinal < b.ordinal; });
@@ -371,6 +419,7 @@ class segment_space {
       entered.position = all_.size() - 1;
       // A segment is listed with its ordinal before another one has a larger ordinal.
       if (entered.ordinal == 0) entered.ordinal = next_ordinal_.fetch_add(1, relaxed);
+      if (entered.state.load(relaxed) == segment_state::open) unsealed_.fetch_add(1, relaxed);
     }
     for (std::uint64_t o = entered.offset; o < entered.offset + entered.bytes; o += granule) {
       at_[granule_of(o)].store(&entered, std::memory_order_release);
@@ -410,6 +459,7 @@ class segment_space {
   std::atomic<std::uint64_t> next_salt_{0};
   std::atomic<std::uint64_t> next_ordinal_{1};
   std::atomic<std::size_t> bytes_{0};
+  std::atomic<std::size_t> unsealed_{0};
   mutable domain::spin_lock<D> lock_;
   std::vector<std::unique_ptr<segment_type>> all_;
   domain::spin_lock<D> kept_lock_;

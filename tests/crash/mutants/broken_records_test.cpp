@@ -4,6 +4,7 @@
 #include <outlast/verify/machine/simulated.hpp>
 #include <tests/catalogue/store_in_pool.hpp>
 #include <tests/catalogue/store_transactions.hpp>
+#include <tests/catalogue/store_with_marks.hpp>
 
 #include <gtest/gtest.h>
 #include <broken_records/record_engine.hpp>
@@ -19,11 +20,12 @@ namespace {
 using D = domain::simulated;
 
 struct broken_shape : verify::detail::small_record_shape {};
-template <bool Keeps, bool Cleans>
+struct broken_marked_shape : verify::detail::small_marked_shape {};
+template <bool Keeps, bool Cleans, class Shape = broken_shape>
 struct broken_engine {
   static constexpr bool keeps_snapshots = Keeps;
   static constexpr bool cleans = Cleans;
-  using type = store_detail::broken_records::record_engine<D, broken_shape>;
+  using type = store_detail::broken_records::record_engine<D, Shape>;
   struct policy_type {
     [[nodiscard]] static std::string name() { return "records"; }
   };
@@ -80,6 +82,15 @@ verify::report explore_transactions(int defect, const verify::scope& within,
       "store", verify::structure_parts<tested_store>());
   return explore(tested, defect, within, executions, seed, alone);
 }
+/// Explores a store on a disk, whose writes are durable after a sync.
+template <bool Cleans>
+verify::report explore_marks(int defect, const verify::scope& within, std::uint64_t executions,
+                             std::uint64_t seed, bool alone) {
+  using engine = broken_engine<false, Cleans, broken_marked_shape>;
+  using tested_store = verify::detail::store_in_pool<D, engine>;
+  verify::detail::marked_store_subject<tested_store> tested("store");
+  return explore(tested, defect, within, executions, seed, alone);
+}
 
 TEST(unbroken_records, are_found_right) {
   for (const verify::scope& within : {usual, one_key, new_keys}) {
@@ -106,6 +117,18 @@ TEST(unbroken_records, have_serial_transactions) {
   }
 }
 
+TEST(unbroken_records, have_a_prefix_on_a_disk) {
+  for (const verify::scope& within : {usual, one_key, new_keys}) {
+    const verify::report done = explore_marks<false>(0, within, 30, 1, false);
+    EXPECT_FALSE(done.found) << to_text(*done.found);
+    const verify::report cleaned = explore_marks<true>(0, within, 3, 1, false);
+    EXPECT_FALSE(cleaned.found) << to_text(*cleaned.found);
+  }
+}
+
+/// What a mutant breaks.
+enum class part { store, transactions, marks };
+
 struct mutant {
   int defect;
   const char* omits;
@@ -114,7 +137,7 @@ struct mutant {
   std::uint64_t seed = 1;  ///< of the first scenario
   bool alone = false;      ///< explores this scenario only, without crashes
   bool cleans = false;
-  bool transacts = false;
+  part of = part::store;
 };
 /// A mutant of the cleaner.
 mutant of_cleaner(int defect, const char* omits, const verify::scope& within = usual,
@@ -124,18 +147,29 @@ mutant of_cleaner(int defect, const char* omits, const verify::scope& within = u
 /// A mutant of transactions.
 mutant of_transactions(int defect, const char* omits, const verify::scope& within = usual,
                        std::uint64_t seed = 1) {
-  return {defect, omits, within, false, seed, true, false, true};
+  return {defect, omits, within, false, seed, true, false, part::transactions};
+}
+/// A mutant of the marks of a store on a disk.
+mutant of_marks(int defect, const char* omits, const verify::scope& within = usual,
+                bool cleans = false, std::uint64_t seed = 1) {
+  return {defect, omits, within, false, seed, false, cleans, part::marks};
+}
+/// Returns the function that explores the store of a mutant.
+auto explorer_of(const mutant& tested) {
+  switch (tested.of) {
+    case part::transactions: return explore_transactions;
+    case part::marks: return tested.cleans ? explore_marks<true> : explore_marks<false>;
+    case part::store: break;
+  }
+  if (tested.cleans) return tested.keeps_snapshots ? explore<true, true> : explore<false, true>;
+  return tested.keeps_snapshots ? explore<true, false> : explore<false, false>;
 }
 
 class record_mutant : public ::testing::TestWithParam<mutant> {};
 
 TEST_P(record_mutant, is_found) {
   const mutant& tested = GetParam();
-  const auto explored = tested.transacts ? explore_transactions
-                        : tested.cleans
-                            ? tested.keeps_snapshots ? explore<true, true> : explore<false, true>
-                        : tested.keeps_snapshots ? explore<true, false>
-                                                 : explore<false, false>;
+  const auto explored = explorer_of(tested);
   const verify::report done =
       explored(tested.defect, tested.within, 20'000, tested.seed, tested.alone);
   EXPECT_TRUE(done.found) << tested.omits << ": " << to_text(done);
@@ -179,7 +213,19 @@ INSTANTIATE_TEST_SUITE_P(
         of_transactions(170, "the gate of ranges", joined_keys, 66),
         of_transactions(171, "the locks of keys read"),
         of_transactions(172, "the comparison of what was read"),
-        of_transactions(173, "the comparison without changes", usual, 132)),
+        of_transactions(173, "the comparison without changes", usual, 132),
+        of_marks(174, "the write-back of what a mark covers"),
+        of_marks(175, "the wait for writes before a mark"),
+        of_marks(176, "the look for space that was not filled"),
+        of_marks(177, "the look for the records of a mark"),
+        of_marks(178, "the mark before a segment's end", usual, true),
+        of_marks(179, "the end of segments after a mark", new_keys),
+        of_marks(180, "the end of a segment in a mark"), of_marks(181, "the other block for marks"),
+        of_marks(182, "the write-back of what a kill left on a disk"),
+        of_marks(183, "the look for a crash of the machine"),
+        of_marks(184, "the durable end of a full segment", new_keys),
+        of_marks(185, "the write-back of a mark that a kill left"),
+        of_marks(186, "the order of the ends of segments", usual, true)),
     number_of);
 
 }  // namespace

@@ -7,7 +7,7 @@ function(outlast_mutate_records to)
   file(CONFIGURE OUTPUT ${to}/broken_records/defect.hpp CONTENT
        "#pragma once\nnamespace outlast::broken_records {\ninline int defect = 0;\n}\n")
   foreach(HEADER IN ITEMS index_pages.hpp ordered_index.hpp index_build.hpp index_joins.hpp versions.hpp key_locks.hpp
-          object_memory.hpp segments.hpp record_store.hpp record_cleaner.hpp record_reads.hpp record_recovery.hpp
+          object_memory.hpp segments.hpp record_store.hpp record_cleaner.hpp record_marks.hpp record_reads.hpp record_recovery.hpp
           record_writes.hpp record_engine.hpp)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${from}/${HEADER})
     file(READ ${from}/${HEADER} TEXT)
@@ -77,6 +77,29 @@ function(outlast_mutate_records to)
       # 173: what a transaction without changes has read is not compared
       outlast_mutate(173 "  return read.hold_in(content(*this, moment), order());"
                          "  return !@D@ || read.hold_in(content(*this, moment), order());")
+    elseif(HEADER STREQUAL "record_marks.hpp")
+      # 174: records are not durable with their mark (P10)
+      outlast_mutate(174 "    if (each.end > each.of->durable_end) {" "    if (@D@ && each.end > each.of->durable_end) {")
+      # 175: a mark is made while writes are in progress (V7)
+      outlast_mutate(175 "  // (V7) no write is in progress.\n  close_gate();" "  if (@D@) close_gate();")
+      # 176: space that was reserved counts as filled
+      outlast_mutate(176 "      if (record.kind() == record_kind::space && first" "      if (@D@ && record.kind() == record_kind::space && first")
+      # 177: the newest mark counts, although records are missing
+      outlast_mutate(177 "is_newest = older == nullptr ||" "is_newest = !@D@ || older == nullptr ||")
+      # 178: a segment ends before a mark covers its copies (P5)
+      outlast_mutate(178 "    one->next_cleaned = covering_;\n    covering_ = one;"
+                         "    segment<D>*& list = @D@ ? covering_ : ending_;\n    one->next_cleaned = list;\n    list = one;")
+      # 181: a mark replaces the durable one (P10)
+      outlast_mutate(181 "  const unsigned area = 1 - durable_area_;" "  const unsigned area = @D@ ? 1 - durable_area_ : durable_area_;")
+      # 183: a crash is taken for a kill
+      outlast_mutate(183 "  if (!machine_went_on) {" "  if (@D@ && !machine_went_on) {")
+      # 184: a segment is not sealed durably before marks do not list it any more
+      outlast_mutate(184 "    if (each.is_full) segment_space<D, Shape>::store_sealed("
+                         "    if (@D@ && each.is_full) segment_space<D, Shape>::store_sealed(")
+      # 185: a mark that a kill left in the caches is not durable when the other one is overwritten (P8)
+      outlast_mutate(185 "    if (found_->newest != nullptr) domain::persist<D>(" "    if (@D@ && found_->newest != nullptr) domain::persist<D>(")
+      # 186: a tombstone goes before the records that it hides, on a disk (P7)
+      outlast_mutate(186 "    if (one->ends_after > before_end) {" "    if (@D@ && one->ends_after > before_end) {")
     elseif(HEADER STREQUAL "record_cleaner.hpp")
       # 157: a copy is not durable when its slot is stored (P5)
       outlast_mutate(157 "  place_bytes(mine, to, bytes);"
@@ -112,6 +135,14 @@ function(outlast_mutate_records to)
       # 152: what a killed process had written is not durable when its segment is sealed (P8)
       outlast_mutate(152 "  domain::flush<D>(block + from, at - from);"
                          "  if (@D@) domain::flush<D>(block + from, at - from);")
+      # 179: segments that a mark does not know count
+      outlast_mutate(179 "  if (by_marks == fate::goes) {" "  if (@D@ && by_marks == fate::goes) {")
+      # 180: records after the end in a mark count
+      outlast_mutate(180 "  const bool ends_at_mark = by_marks == fate::ends_at_mark;"
+                         "  const bool ends_at_mark = @D@ && by_marks == fate::ends_at_mark;")
+      # 182: what a kill left is not durable with the first mark (P8)
+      outlast_mutate(182 "  if (!is_durable) return domain::flush<D>(block, at);"
+                         "  if (!is_durable) {\n    if (@D@) domain::flush<D>(block, at);\n    return;\n  }")
       # 154: a part of a batch counts
       outlast_mutate(154 "    if (!is_entry) {\n" "    if (!is_entry) {\n      if (!@D@) return at;\n")
     elseif(HEADER STREQUAL "ordered_index.hpp")

@@ -59,7 +59,8 @@ class BadStore : public testing::TestWithParam<place> {
 };
 
 INSTANTIATE_TEST_SUITE_P(everywhere, BadStore,
-                         testing::Values(place::memory_files, place::disk, place::record_files),
+                         testing::Values(place::memory_files, place::disk, place::record_files,
+                                         place::record_disk),
                          testing::PrintToStringParamName());
 
 TEST_P(BadStore, of_another_kind_of_file_is_corrupt) {

@@ -37,6 +37,7 @@ INSTANTIATE_TEST_SUITE_P(
                           .is_reversed = true,
                           .steps = 10'000,
                           .longest_life_ms = 30},
+        differential_plan{.where = place::record_disk, .steps = 10'000, .longest_life_ms = 50},
         differential_plan{.where = place::ordinary_records, .steps = 10'000}),
     name_of);
 

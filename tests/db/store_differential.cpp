@@ -31,11 +31,13 @@ struct named_plan {
 
 std::vector<named_plan> all_plans() {
   return {
-      {"memory", "sometimes", 20, {.where = place::memory_files}},
+      {"memory", "sometimes", 15, {.where = place::memory_files}},
       {"memory-reversed", "sometimes", 10, {.where = place::memory_files, .is_reversed = true}},
       {"records", "sometimes", 20, {.where = place::record_files}},
       {"records-reversed", "sometimes", 5, {.where = place::record_files, .is_reversed = true}},
-      {"disk", "sometimes", 15, {.where = place::disk}},
+      {"records-disk", "sometimes", 6, {.where = place::record_disk}},
+      {"records-disk", "never", 4, {.where = place::record_disk, .how = syncing::never}},
+      {"disk", "sometimes", 10, {.where = place::disk}},
       {"disk", "never", 10, {.where = place::disk, .how = syncing::never}},
       {"disk", "always", 5, {.where = place::disk, .how = syncing::always}},
       {"device", "sometimes", 4, {.where = place::device}},

@@ -54,13 +54,16 @@ std::vector<way> all_ways() {
 }
 
 constexpr reason reasons[] = {
-    {'d', "a store chooses its domain: native, adr if that is forced, logged_file on a disk"},
+    {'d',
+     "a store chooses its domain: native, adr if that is forced, and on a disk logged_file, or "
+     "file with the engine of records"},
     {'e', "there is no device that could fail"},
 };
 
 /// Why a combination does not exist; ' ' if it does.
 char letter_of(const std::string& way, const std::string& family, const std::string& domain) {
   if (family == "store" && (domain == "process" || domain == "file")) return 'd';
+  if (family == "records" && (domain == "process" || domain == "logged_file")) return 'd';
   if (way == "error" && domain != "file" && domain != "logged_file") return 'e';
   return ' ';
 }
@@ -106,7 +109,7 @@ std::string try_end(const way& how, const std::string& family, const std::string
 
 class ProcessEnds : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(of, ProcessEnds,
-                         testing::Values("pool", "table", "set", "map", "tx", "store"),
+                         testing::Values("pool", "table", "set", "map", "tx", "store", "records"),
                          [](const auto& info) { return info.param; });
 
 TEST_P(ProcessEnds, lose_nothing) {

@@ -14,7 +14,7 @@ namespace {
 
 class store_subject final : public subject {
  public:
-  explicit store_subject(bool on_disk) : on_disk_(on_disk) {}
+  store_subject(bool on_disk, db::StoreEngine engine) : on_disk_(on_disk), engine_(engine) {}
 
   void open(const std::string& path, bool make, std::uintptr_t) override {
     pool_detail::test_hooks().everything_is_a_disk = on_disk_;
@@ -22,6 +22,7 @@ class store_subject final : public subject {
     options.create_if_missing = make;
     db::StoreOptions more;
     more.capacity_bytes = std::size_t{2} << 20;
+    more.engine = engine_;
     db::DB* opened = nullptr;
     require(db::DB::Open(options, more, path, &opened));
     in_.reset(opened);
@@ -93,6 +94,7 @@ class store_subject final : public subject {
   }
 
   bool on_disk_;
+  db::StoreEngine engine_;
   std::unique_ptr<db::DB> in_;
   std::unique_ptr<db::Iterator> at_;
 };
@@ -102,7 +104,12 @@ class store_subject final : public subject {
 std::unique_ptr<subject> make_store(std::string_view domain) {
   if (domain == "adr") ::setenv("OUTLAST_DOMAIN", "adr", 1);
   if (domain == "process" || domain == "file") return nullptr;
-  return std::make_unique<store_subject>(domain == "logged_file");
+  return std::make_unique<store_subject>(domain == "logged_file", db::StoreEngine::kReplicas);
+}
+std::unique_ptr<subject> make_records(std::string_view domain) {
+  if (domain == "adr") ::setenv("OUTLAST_DOMAIN", "adr", 1);
+  if (domain == "process" || domain == "logged_file") return nullptr;
+  return std::make_unique<store_subject>(domain == "file", db::StoreEngine::kRecords);
 }
 
 std::unique_ptr<subject> make_subject(std::string_view family, std::string_view domain) {
@@ -112,6 +119,7 @@ std::unique_ptr<subject> make_subject(std::string_view family, std::string_view 
   if (family == "map") return make_map(domain);
   if (family == "tx") return make_transactions(domain);
   if (family == "store") return make_store(domain);
+  if (family == "records") return make_records(domain);
   return nullptr;
 }
 

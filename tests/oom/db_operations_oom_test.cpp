@@ -296,6 +296,9 @@ void expect_all_rows(place where, const std::string& name) {
 
 TEST(DbOperationsOom, in_memory_files) { expect_all_rows(place::memory_files, "db::DB, files"); }
 TEST(DbOperationsOom, of_records) { expect_all_rows(place::record_files, "db::DB, records"); }
+TEST(DbOperationsOom, of_records_on_a_disk) {
+  expect_all_rows(place::record_disk, "db::DB, records on a disk");
+}
 TEST(DbOperationsOom, on_a_disk) { expect_all_rows(place::disk, "db::DB, disk"); }
 TEST(DbOperationsOom, in_ordinary_memory) {
   expect_all_rows(place::ordinary_memory, "db::DB, ordinary memory");

@@ -73,7 +73,8 @@ class StoreOom : public testing::TestWithParam<place> {
 
 INSTANTIATE_TEST_SUITE_P(everywhere, StoreOom,
                          testing::Values(place::memory_files, place::disk, place::ordinary_memory,
-                                         place::record_files, place::ordinary_records),
+                                         place::record_files, place::record_disk,
+                                         place::ordinary_records),
                          testing::PrintToStringParamName());
 
 TEST_P(StoreOom, a_write_without_memory_has_no_effect) {

@@ -28,14 +28,15 @@ namespace outlast::test {
 
 /// `disk`: files that are synced with their device, where there is one that costs nothing: a file
 /// system in memory is taken for a disk. `device`: in the temporary directory, whatever that is.
-/// `record_files`, `ordinary_records`: `memory_files` and `ordinary_memory` with the engine of
-/// records.
+/// `record_files`, `record_disk`, `ordinary_records`: `memory_files`, `disk` and `ordinary_memory`
+/// with the engine of records.
 enum class place {
   memory_files,
   disk,
   ordinary_memory,
   device,
   record_files,
+  record_disk,
   ordinary_records,
 };
 
@@ -44,6 +45,7 @@ inline void PrintTo(place where, std::ostream* to) {
           : where == place::disk             ? "disk"
           : where == place::device           ? "device"
           : where == place::record_files     ? "record_files"
+          : where == place::record_disk      ? "record_disk"
           : where == place::ordinary_records ? "ordinary_records"
                                              : "ordinary_memory");
 }
@@ -80,10 +82,12 @@ class store_home {
  public:
   explicit store_home(place where)
       : folder_(where == place::device ? std::filesystem::temp_directory_path() : memory_folder()) {
-    pool_detail::test_hooks().everything_is_a_disk = where == place::disk;
+    pool_detail::test_hooks().everything_is_a_disk =
+        where == place::disk || where == place::record_disk;
     options.create_if_missing = true;
     more.capacity_bytes = std::size_t{64} << 20;
-    if (where == place::record_files || where == place::ordinary_records) {
+    if (where == place::record_files || where == place::record_disk ||
+        where == place::ordinary_records) {
       more.engine = db::StoreEngine::kRecords;
     }
     if (where != place::ordinary_memory && where != place::ordinary_records) return;
@@ -105,10 +109,12 @@ class store_home {
   /// Returns whether it has the engine of records.
   [[nodiscard]] bool has_records() const { return more.engine == db::StoreEngine::kRecords; }
   /// Does it wait for a device? (The temporary directory may lie in memory too.)
-  [[nodiscard]] bool is_logged() const {
+  [[nodiscard]] bool is_on_disk() const {
     return !is_volatile() &&
            store_detail::medium_of(folder_.path().string()) == store_detail::medium::disk;
   }
+  /// Returns whether it has a redo log.
+  [[nodiscard]] bool is_logged() const { return is_on_disk() && !has_records(); }
 
   /// As DB::Open(), after a close().
   db::Status open() {

@@ -128,7 +128,8 @@ TEST_P(backup, tells_how_far_it_is) {
   EXPECT_GE(calls, 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(media, backup, ::testing::Values("memory", "disk", "records"),
+INSTANTIATE_TEST_SUITE_P(media, backup,
+                         ::testing::Values("memory", "disk", "records", "records_on_disk"),
                          [](const auto& of) { return std::string(of.param); });
 
 /// The longer key first.

@@ -26,7 +26,8 @@ TEST_P(idle_stores, wake_nobody) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(everywhere, idle_stores, ::testing::Values("memory", "disk", "records"),
+INSTANTIATE_TEST_SUITE_P(everywhere, idle_stores,
+                         ::testing::Values("memory", "disk", "records", "records_on_disk"),
                          [](const auto& medium) { return medium.param; });
 
 }  // namespace

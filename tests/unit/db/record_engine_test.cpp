@@ -26,7 +26,7 @@ namespace {
 
 using variants =
     testing::Types<variant<domain::process, small_shape>, variant<domain::adr, small_shape>,
-                   variant<domain::process, usual_shape>>;
+                   variant<domain::process, usual_shape>, variant<domain::adr, small_marked_shape>>;
 TYPED_TEST_SUITE(record_engines, variants);
 
 TYPED_TEST(record_engines, hold_what_a_map_holds) {

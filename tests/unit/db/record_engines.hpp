@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -27,6 +28,12 @@ struct small_shape : usual_shape {
   static constexpr std::size_t min_segment_bytes = 4096;
   static constexpr std::size_t max_segment_bytes = 16384;
   static constexpr bool large_pages = false;
+};
+
+/// The same on a disk. Marks are small, so that they list few segments.
+struct small_marked_shape : small_shape {
+  static constexpr bool groups_syncs = true;
+  static constexpr std::size_t mark_bytes = 256;
 };
 
 template <class Domain, class Shape>
@@ -49,6 +56,7 @@ class record_engines : public testing::Test {
 
   void open(store_options wanted = {}) {
     if (wanted.order_name.empty()) wanted.order_name = "by bytes";
+    wanted.max_unsynced_time = std::chrono::milliseconds(10);
     store = std::make_unique<engine_type>(
         std::shared_ptr<basic_pool<typename Variant::domain_type>>(&*pool, [](auto*) {}), wanted);
   }

@@ -62,7 +62,8 @@ class StoresFiles : public testing::TestWithParam<place> {
 };
 
 INSTANTIATE_TEST_SUITE_P(everywhere, StoresFiles,
-                         testing::Values(place::memory_files, place::disk, place::record_files),
+                         testing::Values(place::memory_files, place::disk, place::record_files,
+                                         place::record_disk),
                          testing::PrintToStringParamName());
 
 // ---- Directories that are no stores ----

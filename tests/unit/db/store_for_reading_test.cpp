@@ -93,7 +93,8 @@ class StoreForReading : public testing::TestWithParam<place> {
 };
 
 INSTANTIATE_TEST_SUITE_P(everywhere, StoreForReading,
-                         testing::Values(place::memory_files, place::disk, place::record_files),
+                         testing::Values(place::memory_files, place::disk, place::record_files,
+                                         place::record_disk),
                          testing::PrintToStringParamName());
 
 TEST_P(StoreForReading, is_refused_where_its_file_is_older_than_its_log) {
@@ -218,7 +219,7 @@ TEST_P(StoreForReading, is_refused_where_an_opening_would_be) {
   pool_detail::test_hooks().boot = pool_format::boot_id{1, 2, 3};
   const db::Status torn = open_for_reading();
   pool_detail::test_hooks().boot.reset();
-  EXPECT_EQ(torn.IsCorruption(), !home.is_logged()) << torn.ToString();
+  EXPECT_EQ(torn.IsCorruption(), !home.is_on_disk()) << torn.ToString();
   store.reset();
   expect_no_change();
   if (!home.is_logged()) return;

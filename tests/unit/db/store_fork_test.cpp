@@ -39,7 +39,8 @@ class StoreForked : public testing::TestWithParam<place> {
 };
 
 INSTANTIATE_TEST_SUITE_P(everywhere, StoreForked,
-                         testing::Values(place::memory_files, place::disk, place::record_files),
+                         testing::Values(place::memory_files, place::disk, place::record_files,
+                                         place::record_disk),
                          testing::PrintToStringParamName());
 
 TEST_P(StoreForked, answers_every_call_with_an_error) {

@@ -42,7 +42,8 @@ class Store : public testing::TestWithParam<place> {
 
 INSTANTIATE_TEST_SUITE_P(everywhere, Store,
                          testing::Values(place::memory_files, place::disk, place::ordinary_memory,
-                                         place::record_files, place::ordinary_records),
+                                         place::record_files, place::record_disk,
+                                         place::ordinary_records),
                          testing::PrintToStringParamName());
 
 /// The iterator's key; "-" if it has none.

@@ -73,7 +73,8 @@ class StoreRepair : public testing::TestWithParam<place> {
 };
 
 INSTANTIATE_TEST_SUITE_P(everywhere, StoreRepair,
-                         testing::Values(place::memory_files, place::disk, place::record_files),
+                         testing::Values(place::memory_files, place::disk, place::record_files,
+                                         place::record_disk),
                          testing::PrintToStringParamName());
 
 TEST_P(StoreRepair, keeps_all_of_a_large_store) {

@@ -30,7 +30,8 @@ class StoreThreads : public testing::TestWithParam<place> {
 
 INSTANTIATE_TEST_SUITE_P(everywhere, StoreThreads,
                          testing::Values(place::memory_files, place::disk, place::ordinary_memory,
-                                         place::record_files, place::ordinary_records),
+                                         place::record_files, place::record_disk,
+                                         place::ordinary_records),
                          testing::PrintToStringParamName());
 
 /// How much is done: less where each step is watched.

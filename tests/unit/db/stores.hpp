@@ -24,13 +24,15 @@ inline StoreEngine& engine_of_stores() {
 }
 
 /// A directory for stores on a file system in memory ("memory"), or on a device ("disk") if the
-/// working directory is on one; gone with it. "records": in memory, with the engine of records.
+/// working directory is on one; gone with it. "records", "records_on_disk": the same, with the
+/// engine of records.
 class store_place {
  public:
   explicit store_place(std::string_view medium) {
-    const std::filesystem::path under =
-        medium == "disk" ? std::filesystem::current_path() : std::filesystem::path("/dev/shm");
-    if (medium == "records") engine_of_stores() = StoreEngine::kRecords;
+    const std::filesystem::path under = medium.ends_with("disk")
+                                            ? std::filesystem::current_path()
+                                            : std::filesystem::path("/dev/shm");
+    if (medium.starts_with("records")) engine_of_stores() = StoreEngine::kRecords;
     std::string pattern = (under / "outlast-test-XXXXXX").string();
     EXPECT_NE(::mkdtemp(pattern.data()), nullptr) << pattern;
     path_ = pattern;

@@ -372,7 +372,8 @@ TEST_P(transaction, random_ones_of_several_threads_are_serializable) {
   EXPECT_TRUE(is_serializable(all));
 }
 
-INSTANTIATE_TEST_SUITE_P(media, transaction, ::testing::Values("memory", "disk", "records"),
+INSTANTIATE_TEST_SUITE_P(media, transaction,
+                         ::testing::Values("memory", "disk", "records", "records_on_disk"),
                          [](const auto& of) { return std::string(of.param); });
 
 /// Upper and lower case are one.

@@ -43,7 +43,7 @@ class store_operation final : public operation {
                   bool after_destruction_opens = false)
       : what_(what), on_disk_(on_disk), opens_after_(after_destruction_opens) {
     more_.engine = engine;
-    more_.capacity_bytes = std::size_t{has_records() ? 2048 : 256} << 10;
+    more_.capacity_bytes = static_cast<std::size_t>(has_records() ? 2048 : 256) << 10;
     more_.max_unsynced_time = std::chrono::hours(1);  // no thread syncs meanwhile
     synced_.sync = true;
   }

@@ -48,18 +48,8 @@ void try_all(const operations& all) {
 }
 
 TEST(FileFaults, of_pools_lose_nothing) { try_all(pool_operations()); }
-TEST(FileFaults, of_stores_on_disks_lose_nothing) {
-  try_all(store_operations(true, db::StoreEngine::kReplicas));
-}
-TEST(FileFaults, of_stores_in_memory_lose_nothing) {
-  try_all(store_operations(false, db::StoreEngine::kReplicas));
-}
-TEST(FileFaults, of_stores_of_records_on_disks_lose_nothing) {
-  try_all(store_operations(true, db::StoreEngine::kRecords));
-}
-TEST(FileFaults, of_stores_of_records_in_memory_lose_nothing) {
-  try_all(store_operations(false, db::StoreEngine::kRecords));
-}
+TEST(FileFaults, of_stores_on_disks_lose_nothing) { try_all(store_operations(true)); }
+TEST(FileFaults, of_stores_in_memory_lose_nothing) { try_all(store_operations(false)); }
 TEST(FileFaults, of_upgrades_lose_nothing) { try_all(upgrade_operations()); }
 
 }  // namespace

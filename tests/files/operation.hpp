@@ -2,8 +2,6 @@
 // its end.
 #pragma once
 
-#include <outlast/db/options.hpp>
-
 #include <tests/files/calls.hpp>
 
 #include <filesystem>
@@ -56,7 +54,7 @@ class operation {
 using operations = std::vector<std::unique_ptr<operation>>;
 
 [[nodiscard]] operations pool_operations();
-[[nodiscard]] operations store_operations(bool on_disk, db::StoreEngine engine);
+[[nodiscard]] operations store_operations(bool on_disk);
 [[nodiscard]] operations upgrade_operations();
 
 // ---- For operations ----

@@ -39,18 +39,16 @@ using entries = std::map<std::string, std::string>;
 class store_operation final : public operation {
  public:
   /// `after_destruction_opens`: what was cut off is not destroyed a second time, but opened.
-  store_operation(task what, bool on_disk, db::StoreEngine engine,
-                  bool after_destruction_opens = false)
+  store_operation(task what, bool on_disk, bool after_destruction_opens = false)
       : what_(what), on_disk_(on_disk), opens_after_(after_destruction_opens) {
-    more_.engine = engine;
-    more_.capacity_bytes = static_cast<std::size_t>(has_records() ? 2048 : 256) << 10;
+    more_.capacity_bytes = std::size_t{256} << 10;
     more_.max_unsynced_time = std::chrono::hours(1);  // no thread syncs meanwhile
     synced_.sync = true;
   }
 
   [[nodiscard]] std::string name() const override {
-    return text_of_task() + (has_records() ? " of records" : "") +
-           (on_disk_ ? " on a disk" : " in memory") + (opens_after_ ? ", and open it" : "");
+    return text_of_task() + (on_disk_ ? " on a disk" : " in memory") +
+           (opens_after_ ? ", and open it" : "");
   }
 
   [[nodiscard]] bool reports_failure() const override { return what_ != task::close; }
@@ -155,7 +153,6 @@ class store_operation final : public operation {
     return what_ == task::repair_clean || what_ == task::repair_dirty;
   }
 
-  [[nodiscard]] bool has_records() const { return more_.engine == db::StoreEngine::kRecords; }
   void set_medium() const { pool_detail::test_hooks().everything_is_a_disk = on_disk_; }
 
   [[nodiscard]] static db::Options options(bool may_create) {
@@ -297,14 +294,14 @@ class store_operation final : public operation {
 
 }  // namespace
 
-operations store_operations(bool on_disk, db::StoreEngine engine) {
+operations store_operations(bool on_disk) {
   operations all;
   for (const task each : {task::create, task::open_clean, task::open_dirty, task::open_twice,
                           task::open_none, task::close, task::backup, task::repair_clean,
                           task::repair_dirty, task::destroy_clean, task::destroy_dirty}) {
-    all.push_back(std::make_unique<store_operation>(each, on_disk, engine));
+    all.push_back(std::make_unique<store_operation>(each, on_disk));
   }
-  all.push_back(std::make_unique<store_operation>(task::destroy_dirty, on_disk, engine, true));
+  all.push_back(std::make_unique<store_operation>(task::destroy_dirty, on_disk, true));
   return all;
 }
 

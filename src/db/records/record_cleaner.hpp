@@ -115,7 +115,7 @@ void record_store<D, Shape>::examine(victim& of, moved& each) {
   const record_header& record = record_at(each.from);
   place at = index_.find(record.key());
   if (is_node(at.word) && has_place<D>(at.word, each.from)) {
-    remove_unseen(record.key(), at);
+    remove_unseen(record.key(), at, true);
     at = index_.find(record.key());
   }
   if (!has_place<D>(at.word, each.from)) {

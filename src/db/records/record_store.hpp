@@ -23,7 +23,7 @@
 //   V2  a writer reads under the leaf's lock whether snapshots exist, and the moment
 //   V3  a snapshot declares itself before it draws its moment
 //   V4  the lock of a key is held from the choice of its version to the store of its slot
-//   V5  a chain of versions is cut only after the first that the oldest snapshot sees
+//   V5  of a chain only versions go that no snapshot sees, or will see
 //   V8  a slot is removed after the clock has passed the version of its tombstone
 #pragma once
 
@@ -362,8 +362,9 @@ class record_store final : public roots::root_session<D> {
   void place_bytes(hand& mine, std::byte* to, std::size_t bytes);
   [[nodiscard]] std::uint64_t hash_of_only(std::string_view key) const;
   void cancel(std::uint64_t record, std::size_t bytes);
-  void prune(node& newest, removed_versions<D>& cut);
-  void remove_unseen(std::string_view key, const place& at);
+  void prune(node& newest, removed_versions<D>& cut, bool all);
+  [[nodiscard]] bool is_seen_between(std::uint64_t first, std::uint64_t end, bool exactly) const;
+  void remove_unseen(std::string_view key, const place& at, bool all);
   void retire(removed_versions<D>& gone);
   template <class T>
   void retire(T* object);

@@ -89,7 +89,7 @@ void record_store<D, Shape>::install_one(const change& what, const place& at, bo
     spare->moment.store(moments_.now(), relaxed);
     spare->next.store(there, relaxed);
     node* const newest = std::exchange(spare, nullptr);
-    prune(*newest, gone);
+    prune(*newest, gone, false);
     return word_of(newest);
   };
   try {
@@ -116,9 +116,11 @@ void record_store<D, Shape>::count_keys(bool was_put, bool is_put, bool had_slot
   if (is_put == was_tombstone) static_cast<void>(tombstones_.add(is_put ? -1 : 1));
 }
 
-/// Cuts the versions off that no snapshot sees. Under the lock of the leaf.
+/// Removes versions before `newest` that no snapshot sees: those before the version that the oldest
+/// snapshot sees, and the one that `newest` has replaced; with `all` each between two snapshots,
+/// too. Under the lock of the leaf. `newest` has its moment.
 template <domain::persistence_domain D, class Shape>
-void record_store<D, Shape>::prune(node& newest, removed_versions<D>& cut) {
+void record_store<D, Shape>::prune(node& newest, removed_versions<D>& cut, bool all) {
   const std::uint64_t oldest = moments_.oldest();
   for (node* at = &newest;;) {
     const std::uint64_t next = at->next.load(relaxed);
@@ -130,19 +132,36 @@ void record_store<D, Shape>::prune(node& newest, removed_versions<D>& cut) {
       return cut.add_chain(next);
     }
     if (!is_node(next)) return;
-    at = node_in<D>(next);
+    node* const before = node_in<D>(next);
+    const bool is_asked = all || at == &newest;
+    if (is_asked && !is_seen_between(before->moment.load(relaxed), its, all)) {
+      at->next.store(before->next.load(relaxed), std::memory_order_release);
+      cut.add_one(*before);
+    } else {
+      at = before;
+    }
   }
 }
-/// Removes the versions of a key that no snapshot sees. Requires: the caller holds the key's lock,
-/// and the slot of the key has a node.
+/// Returns whether a snapshot may see a version of the moment `first` that was replaced at the
+/// moment `end`. Without `exactly` each snapshot from `first` on counts.
 template <domain::persistence_domain D, class Shape>
-void record_store<D, Shape>::remove_unseen(std::string_view key, const place& at) {
+bool record_store<D, Shape>::is_seen_between(std::uint64_t first, std::uint64_t end,
+                                             bool exactly) const {
+  if (first == 0 || end == 0) return true;
+  // (V5) after the moment `end` was read: a snapshot that is not seen here has a later one.
+  if (first == end || moments_.newest() < first) return false;
+  return !exactly || moments_.has_between(first, end);
+}
+/// Removes the versions of a key that no snapshot sees, as prune(). Requires: the caller holds the
+/// lock of the key, and the slot of the key has a node.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::remove_unseen(std::string_view key, const place& at, bool all) {
   removed_versions<D> gone;
   node* emptied = nullptr;
   static_cast<void>(index_.update(key, at, [&](std::uint64_t there) {
     node* const newest = node_in<D>(there);
     if (moments_.is_watched()) {
-      prune(*newest, gone);
+      prune(*newest, gone, all);
       return there;
     }
     emptied = newest;
@@ -597,7 +616,7 @@ void record_store<D, Shape>::settle_batch(hand& mine, std::uint64_t moment) {
     // release: a reader that sees the moment does not need the group (8 in versions.hpp).
     its.moment.store(moment, std::memory_order_release);
     const std::string_view key = mine.sorted[i].key;
-    remove_unseen(key, index_.find(key));
+    remove_unseen(key, index_.find(key), false);
   }
   segments_.of_record(mine.records[0]).dead_bytes.fetch_add(batch_head_bytes, relaxed);
 }

@@ -70,10 +70,12 @@ class removed_versions {
     while (is_node(word)) {
       version_node<D>* const one = node_in<D>(word);
       word = one->next.load(std::memory_order_relaxed);
-      one->removed_before = std::exchange(last_, one);
+      add_one(*one);
     }
     if (word != 0) record_ = word;
   }
+  /// Adds a version, without those before it.
+  void add_one(version_node<D>& one) noexcept { one.removed_before = std::exchange(last_, &one); }
   /// Calls `visit(node)` for each node and removes it, and then `visit_record(place)` for the
   /// record that had no node, if there is one.
   template <class Visit, class VisitRecord>
@@ -93,7 +95,7 @@ class removed_versions {
 /// The clock of moments, and the snapshots that exist.
 ///
 /// Thread-safety: all members may be called concurrently.
-/// Progress: now(), is_watched() and oldest() are wait-free. begin() and end() lock.
+/// Progress: now(), is_watched(), oldest() and newest() are wait-free. The others lock.
 template <domain::persistence_domain D>
 class moments {
   static constexpr auto seq_cst = std::memory_order_seq_cst;
@@ -115,6 +117,18 @@ class moments {
     // (6) seq_cst; see (4).
     return oldest_.load(seq_cst);
   }
+  /// Returns a moment that is not before that of any snapshot that exists or begins.
+  [[nodiscard]] std::uint64_t newest() const {
+    // (10) seq_cst; see (4).
+    return newest_.load(seq_cst);
+  }
+  /// Returns whether a snapshot exists from `first` on and before `end`. Requires: `end` is not
+  /// after now().
+  [[nodiscard]] bool has_between(std::uint64_t first, std::uint64_t end) const {
+    const std::lock_guard lock(lock_);
+    const auto found = all_.lower_bound(first);
+    return found != all_.end() && *found < end;
+  }
   /// Advances the clock until it has reached `moment`.
   void reach(std::uint64_t moment) { now_.raise_to(moment, seq_cst); }
   /// Sets the clock. Requires: no other thread uses it.
@@ -128,12 +142,14 @@ class moments {
     const std::lock_guard lock(lock_);
     // (V3) What the snapshot will see is kept and not overwritten before its moment exists.
     if (all_.empty()) oldest_.store(now_.load(seq_cst), seq_cst);
+    newest_.store(latest_moment, seq_cst);
     watchers_.fetch_add(1, seq_cst);
     // (7) seq_cst; see (4).
     const std::uint64_t moment = now_.fetch_add(1, seq_cst);
     node.value() = moment;
     all_.insert(std::move(node));
     oldest_.store(*all_.begin(), seq_cst);
+    newest_.store(moment, seq_cst);
     return moment;
   }
   void end(std::uint64_t moment) {
@@ -141,6 +157,7 @@ class moments {
     const std::lock_guard lock(lock_);
     last = all_.extract(all_.find(moment));
     oldest_.store(all_.empty() ? latest_moment : *all_.begin(), seq_cst);
+    newest_.store(all_.empty() ? 0 : *all_.rbegin(), seq_cst);
     watchers_.fetch_add(~std::uint64_t{0}, seq_cst);
   }
 
@@ -148,7 +165,8 @@ class moments {
   alignas(2 * base::cache_line_size) domain::volatile_word<D, std::uint64_t> now_;
   alignas(2 * base::cache_line_size) domain::volatile_word<D, std::uint64_t> watchers_;
   domain::volatile_word<D, std::uint64_t> oldest_{latest_moment};
-  domain::spin_lock<D> lock_;
+  domain::volatile_word<D, std::uint64_t> newest_;
+  mutable domain::spin_lock<D> lock_;
   std::multiset<std::uint64_t> all_;
 };
 

@@ -37,6 +37,9 @@ function(outlast_mutate_records to)
                          "    spare->moment.store(@D@ ? moments_.now() : early_now, relaxed);")
       # 145: versions that a snapshot sees are cut off (V5)
       outlast_mutate(145 "    if (its != 0 && its <= oldest) {" "    if (its != 0 && (its <= oldest || !@D@)) {")
+      # 188: newest snapshots that see a version are not asked for (V5)
+      outlast_mutate(188 "  if (first == end || moments_.newest() < first) return false;"
+                         "  if (first == end || moments_.newest() < first || !@D@) return false;")
       # 146: readers see a batch while it is linked
       outlast_mutate(146 "  std::size_t linked = 0;\n"
                          "  std::size_t linked = 0;\n  if (!@D@) with->state.store(group::ready, seq_cst);\n")
@@ -66,6 +69,10 @@ function(outlast_mutate_records to)
                          "    D::schedule_point();\n    if (!@D@) watchers_.fetch_add(1, seq_cst);\n    node.value() = moment;")
       # 150: a snapshot does not keep what it will see (V3)
       outlast_mutate(150 "    if (all_.empty()) oldest_.store(" "    if (@D@ && all_.empty()) oldest_.store(")
+      # 187: a snapshot that begins is not seen by writers that remove versions (V5)
+      outlast_mutate(187 "    newest_.store(latest_moment, seq_cst);" "    if (@D@) newest_.store(latest_moment, seq_cst);")
+      # 189: versions between two snapshots are removed, although an older snapshot sees them (V5)
+      outlast_mutate(189 "    return found != all_.end() && *found < end;" "    return @D@ && found != all_.end() && *found < end;")
     elseif(HEADER STREQUAL "key_locks.hpp")
       # 168: a writer does not look whether it may write
       outlast_mutate(168 "        if (in.is_closed_.load(std::memory_order_seq_cst) == 0) return;"

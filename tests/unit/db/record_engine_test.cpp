@@ -76,6 +76,36 @@ TYPED_TEST(record_engines, keep_a_snapshot_as_it_was) {
   this->expect_content(model);
 }
 
+/// A snapshot that is kept for long does not keep each version that came after it.
+TYPED_TEST(record_engines, keep_only_versions_that_a_snapshot_sees) {
+  const std::string value(40, 'v');
+  const auto retained = [this] { return this->store->records().kept_bytes(); };
+  this->store->put("k", value, false);
+  const auto first = this->store->take_snapshot();
+  this->store->put("k", value + "!", false);
+  const std::size_t one = retained();
+  EXPECT_GE(one, value.size());
+  for (int i = 0; i < 1000; ++i) {
+    this->store->put("k", value, false);
+    changes batch;
+    batch.put("k", value);
+    batch.put("other", value);
+    this->store->apply(std::move(batch), false);
+  }
+  EXPECT_LE(retained(), 2 * one);
+  EXPECT_EQ(this->content_of(*first), (content{{"k", value}}));
+  // Each of these sees another version, and ends.
+  for (int i = 0; i < 100; ++i) {
+    const auto then = this->store->take_snapshot();
+    this->store->put("k", value + std::to_string(i), false);
+    EXPECT_EQ(this->content_of(*then)["k"], i == 0 ? value : value + std::to_string(i - 1));
+  }
+  this->store->collect();
+  EXPECT_LE(retained(), 3 * one);
+  EXPECT_EQ(this->content_of(*first), (content{{"k", value}}));
+  this->expect_content({{"k", value + "99"}, {"other", value}});
+}
+
 TYPED_TEST(record_engines, seek_to_keys_in_both_directions) {
   for (int i = 0; i < 200; i += 2) this->store->put(std::to_string(1000 + i), "v", false);
   this->store->put("zz", std::string(5000, 'z'), false);

@@ -34,7 +34,7 @@ class null_store final : public store {
 };
 
 std::vector<engine> all_engines() {
-  std::vector<engine> all{outlast_engine()};
+  std::vector<engine> all{outlast_engine(), outlast_records_engine()};
 #if OUTLAST_BENCH_LEVELDB
   all.push_back(leveldb_engine());
 #endif

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <memory>
+#include <string>
 
 namespace outlast::bench {
 namespace {
@@ -28,10 +30,12 @@ class outlast_store final : public leveldb_like_store<outlast_library> {
   }
 };
 
+template <db::StoreEngine Engine>
 std::unique_ptr<store> open(const store_settings& settings) {
   db::Options options;
   options.create_if_missing = true;
   db::StoreOptions more;
+  more.engine = Engine;
   more.replicas = settings.replicas;
   more.capacity_bytes = settings.capacity_bytes;
   if (settings.window_us >= 0)
@@ -45,13 +49,20 @@ void destroy(const store_settings& settings) {
   require(db::DestroyDB(settings.directory, db::Options()));
 }
 
+std::string interface() {
+  return "interface of LevelDB " + std::to_string(db::kMajorVersion) + "." +
+         std::to_string(db::kMinorVersion);
+}
+
 }  // namespace
 
 engine outlast_engine() {
-  return {"outlast",
-          "Outlast, interface of LevelDB " + std::to_string(db::kMajorVersion) + "." +
-              std::to_string(db::kMinorVersion),
-          open, destroy};
+  return {"outlast", "Outlast, replicas; " + interface(), open<db::StoreEngine::kReplicas>,
+          destroy};
+}
+engine outlast_records_engine() {
+  return {"outlast_records", "Outlast, records; " + interface(), open<db::StoreEngine::kRecords>,
+          destroy};
 }
 
 }  // namespace outlast::bench

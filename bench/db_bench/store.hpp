@@ -88,6 +88,7 @@ struct engine {
 
 // One for each; those of others' libraries where these were installed.
 [[nodiscard]] engine outlast_engine();
+[[nodiscard]] engine outlast_records_engine();
 [[nodiscard]] engine leveldb_engine();
 [[nodiscard]] engine rocksdb_engine();
 [[nodiscard]] engine lmdb_engine();
@@ -98,7 +99,7 @@ struct engine {
 /// Keeps nothing and finds nothing: what remains is the loop.
 [[nodiscard]] engine null_engine();
 
-/// Those of this build; ours is the first.
+/// Those of this build; ours are the first.
 [[nodiscard]] const std::vector<engine>& engines();
 /// Throws std::runtime_error, and says which there are.
 [[nodiscard]] const engine& find_engine(std::string_view name);

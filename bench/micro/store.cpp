@@ -42,6 +42,7 @@ std::vector<store_series> present(const std::vector<store_series>& wanted) {
 
 std::vector<store_series> all_with(const std::string& flag) {
   return present({{ours, "outlast", {flag}},
+                  {"outlast, records", "outlast_records", {flag}},
                   {"LevelDB", "leveldb", {flag}},
                   {"RocksDB", "rocksdb", {flag}},
                   {"LMDB", "lmdb", {flag}}});
@@ -294,6 +295,7 @@ void measure_store_in_memory(const micro_settings& settings, const micro_sink& s
   store_measuring all(settings, settings.pool_directory, 1'000'000);
   const std::vector<store_series> stores =
       present({{ours, "outlast", {"--sync"}},
+               {"outlast, records", "outlast_records", {"--sync"}},
                {"LevelDB", "leveldb", {"--sync"}},
                {"RocksDB", "rocksdb", {"--sync"}},
                {"LMDB", "lmdb", {"--sync"}},
@@ -349,6 +351,7 @@ void measure_store_beside(const micro_settings& settings, const micro_sink& sink
   store_measuring all(settings, settings.pool_directory, 1'000'000);
   const std::vector<store_series> stores =
       present({{ours, "outlast", {"--sync"}},
+               {"outlast, records", "outlast_records", {"--sync"}},
                {"libpmemobj", "libpmemobj", {}},
                {"LevelDB", "leveldb", {"--sync"}},
                {"RocksDB", "rocksdb", {"--sync"}},

@@ -4,6 +4,7 @@
 #include <outlast/db/detail/engine.hpp>
 #include <outlast/domain/adr.hpp>
 #include <outlast/domain/process.hpp>
+#include <tests/support/sanitizer.hpp>
 #include <tests/unit/db/record_engines.hpp>
 
 #include <gtest/gtest.h>
@@ -34,6 +35,13 @@ class cleaned_engines : public record_engines<Variant> {
   void await_cleaner() {
     for (int i = 0; i < 1000 && this->store->records().is_cleaning_useful(); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  /// With small segments, leaves room for few of them: a full store of thousands takes long.
+  void put_ballast(content& model) {
+    if constexpr (Variant::shape::max_segment_bytes < (std::size_t{64} << 10)) {
+      model["ballast"] = std::string(std::size_t{12} << 20, 'b');
+      this->store->put("ballast", model["ballast"], true);
     }
   }
   void put_all(int keys, char fill, content& model) {
@@ -99,7 +107,9 @@ TYPED_TEST(cleaned_engines, serve_as_a_queue_of_new_keys) {
   std::deque<int> held;
   content model;
   std::size_t index_bytes = 0;
-  for (int i = 0; i < 40'000; ++i) {
+  constexpr bool is_slow = test::under_address_sanitizer || test::under_thread_sanitizer;
+  constexpr int items = is_slow ? 12'000 : 40'000;
+  for (int i = 0; i < items; ++i) {
     const auto name = [](int number) { return "item" + std::to_string(1'000'000 + number); };
     model[name(i)] = std::to_string(i);
     this->store->put(name(i), model[name(i)], false);
@@ -110,7 +120,7 @@ TYPED_TEST(cleaned_engines, serve_as_a_queue_of_new_keys) {
       held.pop_front();
     }
     if (i % 4000 == 0) this->await_cleaner();
-    if (i == 20'000) index_bytes = this->store->volatile_bytes();
+    if (i == items / 2) index_bytes = this->store->volatile_bytes();
   }
   EXPECT_LT(this->segment_bytes(), std::size_t{3} << 20);
   EXPECT_LT(this->store->volatile_bytes(), 2 * index_bytes + (std::size_t{1} << 20));
@@ -154,6 +164,7 @@ TYPED_TEST(cleaned_engines, hold_what_a_map_holds_between_kills) {
 
 TYPED_TEST(cleaned_engines, that_are_full_can_erase_and_write_again) {
   content model;
+  this->put_ballast(model);
   int keys = 0;
   const auto fill = [&] {
     for (bool is_full = false; !is_full;) {
@@ -190,6 +201,7 @@ TYPED_TEST(cleaned_engines, that_are_full_can_erase_and_write_again) {
 
 TYPED_TEST(cleaned_engines, overwrite_in_a_store_that_is_almost_full) {
   content model;
+  this->put_ballast(model);
   int keys = 0;
   try {
     for (;; ++keys) {

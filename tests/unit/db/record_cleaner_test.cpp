@@ -40,7 +40,7 @@ class cleaned_engines : public record_engines<Variant> {
   /// With small segments, leaves room for few of them: a full store of thousands takes long.
   void put_ballast(content& model) {
     if constexpr (Variant::shape::max_segment_bytes < (std::size_t{64} << 10)) {
-      model["ballast"] = std::string(std::size_t{12} << 20, 'b');
+      model["ballast"] = std::string(std::size_t{14} << 20, 'b');
       this->store->put("ballast", model["ballast"], true);
     }
   }

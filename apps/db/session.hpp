@@ -25,12 +25,8 @@ void require(const outlast::db::Status& status);
 /// remedy.
 void require_written(const outlast::db::Status& status);
 
-/// The properties of a new store.
-struct new_store {
-  std::uint64_t capacity_bytes = 0;  ///< StoreOptions::capacity_bytes
-  std::string engine;                ///< as --engine names it; "": the default of StoreOptions
-};
-[[nodiscard]] outlast::db::StoreOptions options_of(const new_store& wanted);
+/// Maximum bytes of data of a new store; 0: the default of StoreOptions.
+using capacity = std::uint64_t;
 
 /// An open store, and the order of its keys.
 struct store_handle {
@@ -46,8 +42,7 @@ struct store_handle {
 /// The use that a command makes of the keys.
 enum class reading {
   looks,  ///< searches keys: it requires their order
-  walks,  ///< reads all keys in their stored order: requires their order if they have none
-  asks,   ///< reads what is known without the keys
+  walks,  ///< reads all keys in their stored order
 };
 
 /// Returns true if a store exists, or the remainder of an interrupted repair.
@@ -67,8 +62,8 @@ enum class opening {
 
 /// Opens a store for writing. Throws failure without effect. `order`: as above. `order_name`: the
 /// name of the comparator of a new store; "": the usual name.
-[[nodiscard]] store_handle open_to_write(const std::string& directory, opening how,
-                                         const new_store& wanted, const std::string& order,
+[[nodiscard]] store_handle open_to_write(const std::string& directory, opening how, capacity room,
+                                         const std::string& order,
                                          const std::string& order_name = {});
 
 /// Returns the comparator of an existing store. If the store cannot be read, returns the comparator

@@ -106,16 +106,19 @@ class ordered_index {
       const unsigned count = count_of(*in);
       const std::size_t prefix = in->prefix_size();
       bool has = false;
+      // A page that has changed stays so: unlock_unchanged() can return the version that was there.
+      bool has_changed = false;
       if (in->compare_prefix(key, prefix) == 0) {
         const auto head = head_of<typename leaf::head_type>(key, prefix);
         unsigned at = first_not_below(in->heads, count, head);
         for (; !has && at < count && in->heads[at].load(relaxed) == head; ++at) {
           const std::uint64_t word = in->slots[at].load(acquire);
-          if (!still(*in, version)) break;
+          has_changed = !still(*in, version);
+          if (has_changed) break;
           has = is_wanted(word);
         }
       }
-      if (still(*in, version)) return has;
+      if (!has_changed && still(*in, version)) return has;
     }
   }
   /// Returns whether the leaf of a place has not changed since find().

@@ -271,5 +271,28 @@ TYPED_TEST(indexes, serve_several_threads) {
   this->compare(index, expected);
 }
 
+/// A leaf that was locked and not changed has the version again that a reader has seen.
+TYPED_TEST(indexes, find_words_while_leaves_are_locked) {
+  typename TestFixture::index_type index{key_order(), key_at_address()};
+  for (int i = 0; i < 100; ++i) this->put(index, std::to_string(1000 + i));
+  std::atomic<bool> ends{false};
+  std::vector<std::thread> all;
+  for (int t = 0; t < 3; ++t) {
+    all.emplace_back([&] {
+      while (!ends) {
+        const auto unchanged = [](std::uint64_t word) { return word; };
+        static_cast<void>(index.update("1050", index.find("1050"), unchanged));
+      }
+    });
+  }
+  int missed = 0;
+  for (int i = 0; i < 1'000'000; ++i) {
+    if (!index.has_word("1050", [](std::uint64_t word) { return word != 0; })) ++missed;
+  }
+  ends = true;
+  for (std::thread& each : all) each.join();
+  EXPECT_EQ(missed, 0);
+}
+
 }  // namespace
 }  // namespace outlast::store_detail::records

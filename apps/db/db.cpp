@@ -52,9 +52,8 @@ struct arguments {
   std::string to;
   std::string prefix;
   std::string order;  ///< of keys, as --comparator names it
-  std::string engine;
   std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();
-  capacity room = 0;
+  new_store made;
   bool backwards = false;
   bool keys_only = false;
   bool create = false;
@@ -116,14 +115,14 @@ int put(const arguments& given) {
   WriteOptions durable;
   durable.sync = true;
   const auto how = given.create ? opening::made : opening::existing;
-  const store_handle store = open_to_write(given.store, how, given.room, given.order);
+  const store_handle store = open_to_write(given.store, how, given.made, given.order);
   require_written(store->Put(durable, key, value));
   return 0;
 }
 
 int erase(const arguments& given) {
   const std::string key = bytes_of("key", given.key);
-  const store_handle store = open_to_write(given.store, opening::existing, 0, given.order);
+  const store_handle store = open_to_write(given.store, opening::existing, {}, given.order);
   std::string value;
   const Status status = store->Get(ReadOptions(), key, &value);
   if (status.IsNotFound()) {
@@ -191,7 +190,7 @@ int load_store(const arguments& given) {
     bytes = unknown ? 0 : size;
   }
   const auto into = [&](const std::string& order_name) {
-    return open_to_write(given.store, opening::made, given.room, given.order, order_name);
+    return open_to_write(given.store, opening::made, given.made, given.order, order_name);
   };
   const std::uint64_t keys =
       load(into, is_file ? opened : std::cin, is_file ? given.file : "standard input", bytes);
@@ -200,7 +199,7 @@ int load_store(const arguments& given) {
 }
 
 int stats(const arguments& given) {
-  const store_handle store = open_to_read(given.store, reading::walks, given.order);
+  const store_handle store = open_to_read(given.store, reading::asks, given.order);
   const ordered_json all{{"store", given.store},
                          {"comparator", text_of(*store, "outlast.comparator")},
                          {"keys", number_of(*store, "outlast.keys")},
@@ -233,7 +232,7 @@ std::vector<std::string> examine(const arguments& given) {
   delete opened;
   if (status.ok()) {
     // Everything except the order of the keys is intact.
-    paranoid.comparator = open_to_read(given.store, reading::walks, given.order).order;
+    paranoid.comparator = open_to_read(given.store, reading::asks, given.order).order;
     opened = nullptr;
     if (paranoid.comparator != nullptr) {
       status = DB::OpenForReading(paranoid, given.store, &opened);
@@ -272,7 +271,7 @@ int back_up(const arguments& given) {
 
 int import_store(const arguments& given) {
   const std::uint64_t keys =
-      import_leveldb({given.library, given.other, given.order}, given.store, given.room);
+      import_leveldb({given.library, given.other, given.order}, given.store, given.made);
   print_count(given, keys);
   return 0;
 }
@@ -299,11 +298,8 @@ int convert(const arguments& given) {
   require_store(given.store);
   Options options;
   options.comparator = &comparator_in(given.store, given.order);
-  StoreOptions more;
-  more.engine = given.engine == "records" ? StoreEngine::kRecords : StoreEngine::kReplicas;
-  more.capacity_bytes = given.room;
   std::uint64_t keys = 0;
-  require(ConvertDB(given.store, options, more, &keys));
+  require(ConvertDB(given.store, options, options_of(given.made), &keys));
   print_count(given, keys);
   return 0;
 }
@@ -354,10 +350,25 @@ constexpr const char* order_made =
     "The order of the keys, for a new store or if the tool does not have the store's comparator";
 void add_room(CLI::App& command, arguments& given) {
   command
-      .add_option("--capacity", given.room,
-                  "Maximum bytes of data in a new store, such as 512MB or 20GB (default: the free "
-                  "space of the file system, from 1GB to 64GB)")
+      .add_option(
+          "--capacity", given.made.capacity_bytes,
+          "Maximum bytes of the file, such as 512MB or 20GB (default: the file grows to the "
+          "end of the file system). With the engine replicas: maximum bytes of data in a "
+          "new store (default: the free space, from 1GB to 64GB)")
       ->transform(CLI::AsSizeValue(false));
+}
+CLI::Option* add_engine(CLI::App& command, arguments& given, const std::string& says) {
+  return command
+      .add_option("--engine", given.made.engine,
+                  says +
+                      "records: writers run in parallel, and files are smaller. replicas: "
+                      "writers are wait-free, and opening is fast")
+      ->check(CLI::IsMember({"records", "replicas"}));
+}
+/// For commands that may create a store.
+void add_new(CLI::App& command, arguments& given) {
+  add_room(command, given);
+  add_engine(command, given, "The engine of a new store (default: records). ");
 }
 
 void add_keys(CLI::App& group) {
@@ -378,7 +389,7 @@ void add_keys(CLI::App& group) {
       "--file", given->file, "Read the value from this file; - is standard input");
   value->excludes(file);
   command->add_flag("--create", given->create, "Create the store if it does not exist");
-  add_room(*command, *given);
+  add_new(*command, *given);
 
   command = add(group, "delete", "Remove a key, durably", given, erase);
   add_store(*command, *given);
@@ -411,7 +422,7 @@ void add_copies(CLI::App& group) {
   add_store(*command, *given);
   add_order(*command, *given, order_made);
   command->add_option("file", given->file, "The dump (default: standard input)");
-  add_room(*command, *given);
+  add_new(*command, *given);
   add_json(*command, *given, "Print one JSON object");
 
   command = add(group, "backup",
@@ -435,7 +446,7 @@ void add_copies(CLI::App& group) {
   add_order(*command, *given, order_made);
   command->add_option("--library", given->library, "LevelDB's shared library")
       ->capture_default_str();
-  add_room(*command, *given);
+  add_new(*command, *given);
   add_json(*command, *given, "Print one JSON object");
 }
 
@@ -465,12 +476,7 @@ void add_care(CLI::App& group) {
           given, convert);
   add_store(*command, *given);
   add_order(*command, *given, order_there);
-  command
-      ->add_option("--engine", given->engine,
-                   "records: writers run in parallel, and files are smaller. "
-                   "replicas: writers are wait-free")
-      ->required()
-      ->check(CLI::IsMember({"records", "replicas"}));
+  add_engine(*command, *given, "The new engine. ")->required();
   add_room(*command, *given);
   add_json(*command, *given, "Print one JSON object");
 

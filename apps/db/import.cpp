@@ -59,7 +59,8 @@ void require_absent(const std::string& store) {
 
 }  // namespace
 
-std::uint64_t import_leveldb(const leveldb_source& from, const std::string& to, capacity room) {
+std::uint64_t import_leveldb(const leveldb_source& from, const std::string& to,
+                             const new_store& wanted) {
   require_absent(to);
   leveldb_database source(from.library, from.directory, from.order);
   std::string target = to;
@@ -69,7 +70,7 @@ std::uint64_t import_leveldb(const leveldb_source& from, const std::string& to, 
   std::uint64_t keys = 0;
   try {
     const store_handle store =
-        open_to_write(aside, opening::made_or_none, room, from.order, source.order().Name());
+        open_to_write(aside, opening::made_or_none, wanted, from.order, source.order().Name());
     keys = copy(source, store);
     const std::uint64_t there = number_of(*store, "outlast.keys");
     if (there != keys) {

@@ -19,6 +19,7 @@ struct leveldb_source {
 /// Returns the number of keys, which it has compared with that of the store. The store is created
 /// under a temporary name and renamed: after a failure or a crash it does not exist. Throws
 /// failure.
-std::uint64_t import_leveldb(const leveldb_source& from, const std::string& to, capacity room);
+std::uint64_t import_leveldb(const leveldb_source& from, const std::string& to,
+                             const new_store& wanted);
 
 }  // namespace outlast::apps::db

@@ -65,6 +65,10 @@ bool holds_store(const std::string& directory) {
 void require_written(const Status& status) {
   const std::string message = status.ToString();
   if (!status.IsIOError() || message.find("no space") == std::string::npos) return require(status);
+  // A store of records names its remedy.
+  if (message.find("capacity_bytes of") != std::string::npos) {
+    throw failure(message + "; --capacity sets it");
+  }
   throw failure(message +
                 "; the capacity of a store is fixed when it is created: create a larger one with "
                 "--capacity, in which the same keys may need more space");
@@ -83,8 +87,17 @@ std::unique_ptr<DB> open_for_reading(const std::string& directory, const Compara
   return std::unique_ptr<DB>(opened);
 }
 
+/// Returns false for a store of records: they are sorted when the store is opened, by an order that
+/// the caller has not given.
+bool has_stored_order(DB& store) {
+  const std::unique_ptr<Iterator> at(store.NewIterator(ReadOptions()));
+  at->SeekToFirst();
+  return !at->status().IsInvalidArgument();
+}
+
 /// Throws failure if the keys of the store are not in this order.
 void require_order(const std::string& directory, DB& store, const Comparator& order) {
+  if (!has_stored_order(store)) return;
   const std::unique_ptr<Iterator> at(store.NewIterator(ReadOptions()));
   std::string last;
   bool is_first = true;
@@ -125,7 +138,9 @@ const Comparator* order_of(const std::string& directory, DB& in_stored_order,
 store_handle open_to_read(const std::string& directory, reading how, const std::string& order) {
   std::unique_ptr<DB> in_stored_order = open_for_reading(directory, nullptr);
   const Comparator* const found = order_of(directory, *in_stored_order, order);
-  if (found == nullptr && how == reading::walks) return {std::move(in_stored_order), nullptr};
+  const bool is_enough =
+      how == reading::asks || (how == reading::walks && has_stored_order(*in_stored_order));
+  if (found == nullptr && is_enough) return {std::move(in_stored_order), nullptr};
   if (found == nullptr) refuse_order(directory, text_of(*in_stored_order, "outlast.comparator"));
   in_stored_order.reset();
   return {open_for_reading(directory, found), found};
@@ -144,7 +159,15 @@ const Comparator& comparator_in(const std::string& directory, const std::string&
   return *found;
 }
 
-store_handle open_to_write(const std::string& directory, opening how, capacity room,
+StoreOptions options_of(const new_store& wanted) {
+  StoreOptions made;
+  made.capacity_bytes = wanted.capacity_bytes;
+  if (wanted.engine == "records") made.engine = StoreEngine::kRecords;
+  if (wanted.engine == "replicas") made.engine = StoreEngine::kReplicas;
+  return made;
+}
+
+store_handle open_to_write(const std::string& directory, opening how, const new_store& wanted,
                            const std::string& order, const std::string& order_name) {
   std::error_code unknown;
   if (how == opening::existing && !fs::is_directory(directory, unknown)) {
@@ -164,10 +187,8 @@ store_handle open_to_write(const std::string& directory, opening how, capacity r
         order_name.empty() ? &usual_comparator(order) : comparator_of(order_name, order);
     if (options.comparator == nullptr) refuse_order(directory, order_name);
   }
-  StoreOptions more;
-  more.capacity_bytes = room;
   DB* opened = nullptr;
-  require(DB::Open(options, more, directory, &opened));
+  require(DB::Open(options, options_of(wanted), directory, &opened));
   return {std::unique_ptr<DB>(opened), options.comparator};
 }
 

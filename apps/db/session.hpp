@@ -25,8 +25,12 @@ void require(const outlast::db::Status& status);
 /// remedy.
 void require_written(const outlast::db::Status& status);
 
-/// Maximum bytes of data of a new store; 0: the default of StoreOptions.
-using capacity = std::uint64_t;
+/// The properties of a new store.
+struct new_store {
+  std::uint64_t capacity_bytes = 0;  ///< StoreOptions::capacity_bytes
+  std::string engine;                ///< as --engine names it; "": the default of StoreOptions
+};
+[[nodiscard]] outlast::db::StoreOptions options_of(const new_store& wanted);
 
 /// An open store, and the order of its keys.
 struct store_handle {
@@ -42,7 +46,8 @@ struct store_handle {
 /// The use that a command makes of the keys.
 enum class reading {
   looks,  ///< searches keys: it requires their order
-  walks,  ///< reads all keys in their stored order
+  walks,  ///< reads all keys in their stored order: requires their order if they have none
+  asks,   ///< reads what is known without the keys
 };
 
 /// Returns true if a store exists, or the remainder of an interrupted repair.
@@ -62,8 +67,8 @@ enum class opening {
 
 /// Opens a store for writing. Throws failure without effect. `order`: as above. `order_name`: the
 /// name of the comparator of a new store; "": the usual name.
-[[nodiscard]] store_handle open_to_write(const std::string& directory, opening how, capacity room,
-                                         const std::string& order,
+[[nodiscard]] store_handle open_to_write(const std::string& directory, opening how,
+                                         const new_store& wanted, const std::string& order,
                                          const std::string& order_name = {});
 
 /// Returns the comparator of an existing store. If the store cannot be read, returns the comparator

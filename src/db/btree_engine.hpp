@@ -54,7 +54,7 @@ using tree = containers::bplus_tree<std::string, std::string, key_order>;
 /// Returns the bytes of a pool that can hold the store.
 [[nodiscard]] inline std::size_t pool_bytes_for(const store_options& wanted) {
   constexpr std::size_t tables = std::size_t{1} << 20;
-  if (wanted.kind == engine_kind::records) {
+  if (wanted.kind_of_new() == engine_kind::records) {
     return wanted.capacity_bytes + wanted.capacity_bytes / 32 + tables;
   }
   constexpr std::size_t overhead = std::size_t{128} << 20;
@@ -67,7 +67,7 @@ using tree = containers::bplus_tree<std::string, std::string, key_order>;
 [[nodiscard]] inline pool_options pool_for(const store_options& wanted) {
   pool_options made;
   made.capacity_bytes = pool_bytes_for(wanted);
-  if (wanted.kind == engine_kind::records) {
+  if (wanted.kind_of_new() == engine_kind::records) {
     made.capacity_bytes = wanted.asks_for_capacity ? wanted.capacity_bytes : 0;
     made.size_bytes = std::size_t{2} << 20;
     if (made.capacity_bytes != 0) {

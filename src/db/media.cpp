@@ -122,7 +122,7 @@ std::string log_of(const std::string& file) { return file + ".redo"; }
 std::unique_ptr<engine> open_store(const store_options& wanted, medium on) {
   if (on == medium::memory) return open_mapped_engine(wanted);
   engine_kind kind = is_there(wanted.file) ? kind_in_file(wanted.file) : engine_kind::automatic;
-  if (kind == engine_kind::automatic) kind = wanted.kind;
+  if (kind == engine_kind::automatic) kind = wanted.kind_of_new();
   return kind == engine_kind::records ? open_synced_engine(wanted) : open_journaled_engine(wanted);
 }
 

@@ -68,7 +68,7 @@ template <domain::persistence_domain D>
   const bool is_other = wanted.kind != engine_kind::automatic && kind != engine_kind::automatic &&
                         kind != wanted.kind;
   if (is_other) refuse_kind(wanted);
-  if (kind == engine_kind::automatic) kind = wanted.kind;
+  if (kind == engine_kind::automatic) kind = wanted.kind_of_new();
   if (kind != engine_kind::records) {
     if constexpr (domain::notes_pages<D> && !domain::logs_lines<D>) {
       refuse_replaced(wanted);

@@ -41,6 +41,8 @@ class store_operation final : public operation {
   /// `after_destruction_opens`: what was cut off is not destroyed a second time, but opened.
   store_operation(task what, bool on_disk, bool after_destruction_opens = false)
       : what_(what), on_disk_(on_disk), opens_after_(after_destruction_opens) {
+    // The threads of a store of records make calls at other times in each repetition.
+    more_.engine = db::StoreEngine::kReplicas;
     more_.capacity_bytes = std::size_t{256} << 10;
     more_.max_unsynced_time = std::chrono::hours(1);  // no thread syncs meanwhile
     synced_.sync = true;

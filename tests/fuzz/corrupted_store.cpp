@@ -174,6 +174,7 @@ class workshop {
     options.create_if_missing = creates;
     options.paranoid_checks = checked;
     db::StoreOptions more;
+    more.engine = db::StoreEngine::kReplicas;
     more.capacity_bytes = replica_bytes;
     more.replicas = 2;
     db::DB* opened = nullptr;

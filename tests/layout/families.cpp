@@ -281,6 +281,7 @@ std::unique_ptr<db::DB> open_store(const std::string& directory) {
   options.create_if_missing = true;
   options.paranoid_checks = true;
   db::StoreOptions more;
+  more.engine = db::StoreEngine::kReplicas;
   more.capacity_bytes = 1 << 20;
   more.replicas = 2;
   db::DB* opened = nullptr;

@@ -86,10 +86,9 @@ class store_home {
         where == place::disk || where == place::record_disk;
     options.create_if_missing = true;
     more.capacity_bytes = std::size_t{64} << 20;
-    if (where == place::record_files || where == place::record_disk ||
-        where == place::ordinary_records) {
-      more.engine = db::StoreEngine::kRecords;
-    }
+    const bool has_records = where == place::record_files || where == place::record_disk ||
+                             where == place::ordinary_records;
+    more.engine = has_records ? db::StoreEngine::kRecords : db::StoreEngine::kReplicas;
     if (where != place::ordinary_memory && where != place::ordinary_records) return;
     memory_.reset(db::NewMemEnv(db::Env::Default()));
     options.env = memory_.get();

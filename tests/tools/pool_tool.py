@@ -37,7 +37,7 @@ class PoolTest(unittest.TestCase):
         self.store = self.folder / "store"
         self.pool = self.store / "store.pool"
         self.copy = self.folder / "copy.pool"
-        self.does("db", "put", "--create", "--capacity", "16MB", self.store, "a", "1")
+        self.does("db", "put", "--create", "--engine", "replicas", "--capacity", "16MB", self.store, "a", "1")
 
     def does(self, *arguments):
         status, out, said = outlast(*arguments)
@@ -235,7 +235,7 @@ class Limits(PoolTest):
         lowered = lambda: resource.setrlimit(which, (limit, resource.getrlimit(which)[1]))
         if subprocess.run([TOOL, "--help"], capture_output=True, preexec_fn=lowered).returncode != 0:
             self.skipTest("a sanitizer takes more for itself")
-        ended = subprocess.run([TOOL, "db", "put", "--create", self.folder / "other", "a", "1"], capture_output=True,
+        ended = subprocess.run([TOOL, "db", "put", "--create", "--engine", "replicas", self.folder / "other", "a", "1"], capture_output=True,
                                timeout=120, preexec_fn=lowered)
         self.assertEqual(ended.returncode, 2)
         for part in says:

@@ -270,7 +270,9 @@ class BadStores(StoreTest):
                 pool[at:at + 7] = b"mydata."
                 at = pool.find(b"leveldb.BytewiseComparator")
 
-        self.spoil(rename)
+        self.fill([("key", "precious-" * 20), ("sound", "value")])
+        self.does("convert", "--engine", "replicas", *ROOM, self.store)  # the other engine's header has a checksum
+        self.damage(rename)
         for command in (["get", self.store, "key"], ["put", self.store, "key", "v"], ["scan", self.store],
                         ["delete", self.store, "key"], ["repair", self.store]):
             self.refuses(*command, says=[self.store, "'mydata..BytewiseComparator'", "--comparator"])
@@ -344,11 +346,12 @@ class BadStores(StoreTest):
 class OtherOrders(StoreTest):
     """Stores whose keys are in the order of a program's own comparator: here the reverse."""
 
+    engine = "replicas"
     dump = b"# outlast dump 1, comparator mydata.backwards\nc\t3\nba\t2\nb\t1\n\t0\n# end, 4 keys\n"
 
     def setUp(self):
         super().setUp()
-        self.does("load", *ROOM, "--comparator", "reverse", self.store, stdin=self.dump)
+        self.does("load", *ROOM, "--engine", self.engine, "--comparator", "reverse", self.store, stdin=self.dump)
 
     def files(self):
         """What the directory holds, and when it was changed."""
@@ -414,6 +417,39 @@ class OtherOrders(StoreTest):
 
 
 class OtherOrdersOnADevice(OtherOrders):
+    medium = "."
+
+
+class OtherOrdersOfRecords(OtherOrders):
+    """The records of such a store have no order before it is opened with one."""
+
+    engine = "records"
+
+    def test_what_needs_no_order_works_and_changes_nothing(self):
+        before = self.files()
+        stats = json.loads(self.does("stats", "--json", self.store))
+        self.assertEqual((stats["keys"], stats["comparator"]), (4, "mydata.backwards"))
+        self.does("check", self.store)
+        target = str(self.folder / "backup")
+        for command in (["dump", self.store], ["backup", self.store, target]):
+            self.refuses(*command, says=[self.store, "'mydata.backwards'", "--comparator"])
+        self.assertFalse(os.path.exists(target))
+        order = ["--comparator", "reverse"]
+        self.assertEqual(self.does("dump", *order, self.store), self.dump)
+        self.assertEqual(self.does("backup", *order, self.store, target), b"4 keys\n")
+        self.assertEqual(self.does("dump", *order, target), self.dump)
+        self.assertEqual(self.files(), before)
+
+    def test_the_rest_names_the_comparator_and_changes_nothing(self):
+        before = self.files()
+        for command in (["get", self.store, "b"], ["put", self.store, "b", "v"], ["delete", self.store, "b"],
+                        ["scan", self.store], ["repair", self.store]):
+            self.refuses(*command, says=[self.store, "'mydata.backwards'", "--comparator"])
+        self.refuses("scan", "--comparator", "sideways", self.store, says=["--comparator"])
+        self.assertEqual(self.files(), before)
+
+
+class OtherOrdersOfRecordsOnADevice(OtherOrdersOfRecords):
     medium = "."
 
 
@@ -541,7 +577,7 @@ class Imports(StoreTest):
         order = ["--comparator", "reverse"]
         self.assertEqual(self.does("import", *ROOM, *order, str(self.source), self.store), b"3 keys\n")
         self.assertEqual(self.does("scan", *order, self.store), b"c\tcc\nb\tbb\na\taa\n")
-        self.assertIn(b"comparator mydata.backwards\n", self.does("dump", self.store))
+        self.assertIn(b"comparator mydata.backwards\n", self.does("dump", *order, self.store))
 
     def test_a_missing_library_is_named_with_its_package(self):
         LevelDB(self.source).close()

@@ -9,9 +9,10 @@
 //   if (status.ok()) status = db->Get({}, "key", &value);
 //   delete db;
 //
-// A store is a directory. One file in it, a pool (docs/formats/store.md), contains the data as a
-// B+-tree. Each write is a wait-free transaction (RedoOpt, [Cor20] section 7). A reader never waits
-// for a writer, even if the writer has stopped.
+// A store is a directory. One file in it, a pool, contains the data. StoreOptions::engine selects
+// their structure: a log of records with an index in ordinary memory (docs/formats/records.md), or
+// a B+-tree in several copies, where each write is a wait-free transaction (RedoOpt, [Cor20]
+// section 7; docs/formats/store.md).
 #pragma once
 
 #include "iterator.hpp"
@@ -53,14 +54,14 @@ struct Range {
 /// Thread-safety: all members may be called concurrently.
 /// Requires: before the store is deleted, all its iterators are deleted and all its snapshots are
 /// released. The deletion itself loses no data.
-/// Progress: reads are wait-free. Writes are wait-free if StoreOptions::replicas is large enough
-/// for the number of writing threads. A write can still wait for a disk or for the growth of the
-/// file. While one thread extends the file, a write that needs the new space waits for that thread.
-/// The first write that uses one more replica does so too. The creation and the end of a snapshot
-/// or iterator lock mutexes. The first snapshot or iterator after a change performs a write. With
-/// the engine kRecords, a write waits for writes of the same keys; a commit of a transaction that
-/// has read a range, and DeleteRange(), wait for all writes in progress; a read waits while a page
-/// of the index changes, which takes less than a microsecond.
+/// Progress: the creation and the end of a snapshot or iterator lock mutexes. A write can wait for
+/// a disk. While one thread extends the file, a write that needs the new space waits for that
+/// thread. With the engine kRecords, a write waits for writes of the same keys; a commit of a
+/// transaction that has read a range, and DeleteRange(), wait for all writes in progress; a read
+/// waits while a page of the index changes, which takes less than a microsecond. With the engine
+/// kReplicas, reads are wait-free, and writes are wait-free if StoreOptions::replicas is large
+/// enough for the number of writing threads. The first write that uses one more replica can wait
+/// for the growth of the file. The first snapshot or iterator after a change performs a write.
 /// Durability: see WriteOptions::sync. Where writes are durable at return, Get() returns only
 /// durable data. On a disk, Get() may return data that was written without `sync` and that a crash
 /// can still remove.
@@ -86,7 +87,9 @@ class DB {
   /// completed or undone. Every write returns IOError.
   /// If the comparator is nullptr, a store of any comparator is opened. An iteration from
   /// SeekToFirst() then returns the keys in their stored order, which is the order of the store's
-  /// comparator. An operation that must search for a key returns InvalidArgument.
+  /// comparator. An operation that must search for a key returns InvalidArgument. So does each
+  /// operation that reads keys, if the store has the engine kRecords and another comparator than
+  /// the bytewise one: its records are sorted when it is opened.
   /// Errors: as for Open(). LevelDB does not have this function.
   static Status OpenForReading(const Options& options, const std::string& name, DB** dbptr);
 

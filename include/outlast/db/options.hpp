@@ -74,7 +74,7 @@ struct WriteOptions {
 
 /// The structure in which a store keeps its data. Fixed at creation.
 enum class StoreEngine {
-  /// The engine of an existing store. A new store gets kReplicas.
+  /// The engine of an existing store. A new store gets kRecords.
   kAutomatic,
   /// A B+-tree in several copies. Writers take turns and are wait-free. Files take 3 to 5 times the
   /// data. For all media.
@@ -89,17 +89,18 @@ enum class StoreEngine {
 struct StoreOptions {
   /// Maximum time between the return of a write without `sync` and its durability on a disk.
   std::chrono::microseconds max_unsynced_time{10'000};
-  /// Maximum size of the data in bytes, including the overhead of the store. Fixed at creation:
-  /// Open() rejects an existing store with a smaller capacity. The file is sparse and occupies
-  /// space as it fills. 0 accepts the capacity of an existing store. A new store then gets the free
-  /// space of the file system, but at least 1 GiB and at most 64 GiB.
+  /// With the engine kRecords: maximum size of the file in bytes, which can differ at each opening.
+  /// 0 means that the file grows to the end of the file system.
   ///
-  /// With the engine kRecords: maximum size of the file, which can differ at each opening. 0 means
-  /// that the file grows to the end of the file system.
+  /// With the engine kReplicas: maximum size of the data in bytes, including the overhead of the
+  /// store. Fixed at creation: Open() rejects an existing store with a smaller capacity. The file
+  /// is sparse and occupies space as it fills. 0 accepts the capacity of an existing store. A new
+  /// store then gets the free space of the file system, but at least 1 GiB and at most 64 GiB.
   size_t capacity_bytes = 0;
-  /// Maximum number of copies of the data, from 2 to 64. Most programs should keep the default.
-  /// With at least 2 * N copies for N writing threads, writes are wait-free. With N + 1 copies, a
-  /// writer can wait only for a thread that stops at one of a few places (tx/redo_opt.hpp).
+  /// With the engine kReplicas, maximum number of copies of the data, from 2 to 64. Most programs
+  /// should keep the default. With at least 2 * N copies for N writing threads, writes are
+  /// wait-free. With N + 1 copies, a writer can wait only for a thread that stops at one of a few
+  /// places (tx/redo_opt.hpp).
   ///
   /// Only the copies in use occupy space; one writing thread uses two. On persistent memory and
   /// tmpfs the copies are in the file. On a disk they are in memory, in addition to the one in the

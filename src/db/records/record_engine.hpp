@@ -71,12 +71,17 @@ class record_engine final : public engine {
     if (hold) finish(sync);
     return hold;
   }
-  bool holds(const read_set& read) override { return (*all_)->holds(read); }
+  bool holds(const read_set& read) override {
+    require_order();
+    return (*all_)->holds(read);
+  }
   void sync() override { (*all_)->sync(); }
   lookup_status get(std::string_view key, std::string& value, bool verify) override {
+    require_order();
     return (*all_)->get(key, value, verify);
   }
   std::unique_ptr<snapshot> take_snapshot() override {
+    require_order();
     return std::make_unique<record_snapshot>(**all_);
   }
 
@@ -86,6 +91,7 @@ class record_engine final : public engine {
     return (*all_)->keys();
   }
   std::uint64_t bytes_between(std::string_view from, std::string_view to) override {
+    require_order();
     return (*all_)->bytes_between(from, to);
   }
   void collect() override {
@@ -284,6 +290,13 @@ class record_engine final : public engine {
   void require_writable() const {
     if (image_ == nullptr) return;
     throw error(errc::read_only, path(), "the store is open for reading only; nothing was changed");
+  }
+  void require_order() const {
+    if (!(*all_)->lacks_order()) return;
+    throw error(errc::bad_argument, path(),
+                "the store's keys are in the order of the comparator '" + (*all_)->order_name() +
+                    "', and its records are not sorted; open the store with that comparator to "
+                    "read keys");
   }
 
   bool is_volatile_;

@@ -108,7 +108,11 @@ void record_store<D, Shape>::read_header(const named_order& order) {
     report_damage("has a damaged header");
   }
   order_name_.assign(header_->text(), header_->name_bytes);
-  if (order_name_ == order.name || (order.any_name && order_name_ == name_of_byte_order)) return;
+  if (order_name_ == order.name) return;
+  if (order.any_name) {
+    lacks_order_ = order_name_ != name_of_byte_order;
+    return;
+  }
   throw error(errc::bad_argument, this->pool().path(),
               "the store's comparator is '" + order_name_ + "', not '" + order.name +
                   "'; open the store with the comparator of its creation");

@@ -76,7 +76,7 @@ namespace outlast::store_detail::records {
 struct named_order {
   key_order order;
   std::string name;
-  bool any_name = false;  ///< a store that has the order of bytes is accepted
+  bool any_name = false;  ///< a store that has another order is accepted; see lacks_order()
 };
 
 /// One change of a batch.
@@ -233,6 +233,9 @@ class record_store final : public roots::root_session<D> {
   }
   [[nodiscard]] const key_order& order() const noexcept { return index_.order(); }
   [[nodiscard]] const std::string& order_name() const noexcept { return order_name_; }
+  /// Returns whether the index has the order of bytes, and the store another one. Keys that the
+  /// order of the store takes for equal are then not recognized.
+  [[nodiscard]] bool lacks_order() const noexcept { return lacks_order_; }
   [[nodiscard]] std::size_t index_bytes() const noexcept {
     return index_.bytes() + objects_.bytes();
   }
@@ -461,6 +464,7 @@ class record_store final : public roots::root_session<D> {
   epochs_type& epochs_;
   store_header* header_ = nullptr;
   std::string order_name_;
+  bool lacks_order_ = false;
   std::string damage_;  ///< that a salvage has passed over
   segment_space<D, Shape> segments_;
   moments<D> moments_{2};

@@ -21,6 +21,7 @@ namespace {
 TEST(DamagedStore, erases_no_range_for_ever) {
   memory_file memory;
   store_options wanted;
+  wanted.kind = engine_kind::replicas;
   wanted.may_create = true;
   wanted.capacity_bytes = std::size_t{1} << 20;
   wanted.replicas = 2;

@@ -242,19 +242,26 @@ TEST_P(StoreForReading, by_an_order_of_a_programs_is_read_without_it) {
   make_store();
   std::reverse(expected.begin(), expected.end());
   home.options.comparator = nullptr;
-  if (home.has_records()) {
-    // Its index is built by the order, at each opening.
-    const db::Status refused = open_for_reading();
-    EXPECT_TRUE(refused.IsInvalidArgument()) << refused.ToString();
-    EXPECT_NE(refused.ToString().find("'test.reverse'"), std::string::npos) << refused.ToString();
-    return expect_no_change();
-  }
   home.options.paranoid_checks = true;
   ASSERT_EQ(open_for_reading().ToString(), "OK");
-  EXPECT_EQ(content_of(*store), expected);
   std::string text;
   EXPECT_TRUE(store->GetProperty("outlast.comparator", &text));
   EXPECT_EQ(text, "test.reverse");
+  if (home.has_records()) {
+    // Its records have no order before it is opened with one.
+    const std::unique_ptr<db::Iterator> at(store->NewIterator({}));
+    at->SeekToFirst();
+    EXPECT_FALSE(at->Valid());
+    for (const db::Status& refused : {at->status(), store->Get({}, "1017", &text)}) {
+      EXPECT_TRUE(refused.IsInvalidArgument()) << refused.ToString();
+      EXPECT_NE(refused.ToString().find("'test.reverse'"), std::string::npos) << refused.ToString();
+    }
+    const db::Status copied = db::Checkpoint(store.get(), home.name() + "-copy");
+    EXPECT_TRUE(copied.IsInvalidArgument()) << copied.ToString();
+    store.reset();
+    return expect_no_change();
+  }
+  EXPECT_EQ(content_of(*store), expected);
   const db::Status refused = store->Get({}, "1017", &text);
   EXPECT_TRUE(refused.IsInvalidArgument()) << refused.ToString();
   EXPECT_NE(refused.ToString().find("'test.reverse'"), std::string::npos) << refused.ToString();

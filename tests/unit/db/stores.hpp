@@ -19,7 +19,7 @@ namespace outlast::db::test {
 
 /// The engine of the stores that opened() makes.
 inline StoreEngine& engine_of_stores() {
-  static StoreEngine engine = StoreEngine::kAutomatic;
+  static StoreEngine engine = StoreEngine::kReplicas;
   return engine;
 }
 
@@ -38,7 +38,7 @@ class store_place {
     path_ = pattern;
   }
   ~store_place() {
-    engine_of_stores() = StoreEngine::kAutomatic;
+    engine_of_stores() = StoreEngine::kReplicas;
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }

@@ -67,7 +67,7 @@ class snapshot {
 
 /// The structure of a store's data.
 enum class engine_kind {
-  automatic,  ///< that of the existing store; `replicas` for a new one
+  automatic,  ///< that of the existing store; `records` for a new one
   replicas,   ///< a B+-tree in several copies, whose writers are wait-free
   records,    ///< a log of records with an index, whose writers run in parallel
 };
@@ -76,6 +76,10 @@ enum class engine_kind {
 struct store_options {
   std::string file;
   engine_kind kind = engine_kind::automatic;
+  /// Returns the engine of the store if it does not exist yet.
+  [[nodiscard]] engine_kind kind_of_new() const noexcept {
+    return kind == engine_kind::automatic ? engine_kind::records : kind;
+  }
   key_order order;
   /// Name of the order, stored with the data. At most 1 MiB.
   std::string order_name;

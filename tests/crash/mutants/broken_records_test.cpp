@@ -40,20 +40,28 @@ constexpr verify::scope one_call{.threads = 2, .operations = 1, .keys = 2, .pref
 constexpr verify::scope new_keys{.threads = 2, .operations = 3, .keys = 6, .prefill = 1};
 constexpr verify::scope joined_keys{.threads = 2, .operations = 3, .keys = 4, .prefill = 4};
 
-/// Explores `tested`. With `alone`, explores one scenario only, without crashes.
+/// How scenarios are searched.
+struct search {
+  std::uint64_t executions = 20'000;
+  std::uint64_t seed = 1;  ///< of the first scenario
+  bool alone = false;      ///< explores this scenario only, without crashes in openings
+  verify::strategy_kind strategy = verify::strategy_kind::pct;
+};
+
 verify::report explore(verify::subject& tested, int defect, const verify::scope& within,
-                       std::uint64_t executions, std::uint64_t seed, bool alone) {
+                       const search& how) {
   verify::options options;
   options.seconds = 60;
-  options.max_executions = executions;
+  options.max_executions = how.executions;
   options.minimise = defect == 0;
   options.within = within;
   options.eviction_cap = 2;
   options.eviction_samples = 1;
-  options.seed = seed;
-  if (alone) {
+  options.seed = how.seed;
+  options.strategy = how.strategy;
+  if (how.alone) {
     options.only_one_scenario = true;
-    options.executions_per_scenario = executions;
+    options.executions_per_scenario = how.executions;
     options.eviction_cap = 0;
     options.eviction_samples = 0;
     options.nested = 0;
@@ -67,35 +75,32 @@ verify::report explore(verify::subject& tested, int defect, const verify::scope&
 /// `Keeps`: snapshots are open whenever the store is changed. `Cleans`: space is returned before
 /// each change.
 template <bool Keeps, bool Cleans>
-verify::report explore(int defect, const verify::scope& within, std::uint64_t executions,
-                       std::uint64_t seed, bool alone) {
+verify::report explore(int defect, const verify::scope& within, const search& how) {
   using tested_store = store<Keeps, Cleans>;
   verify::detail::store_subject<tested_store> tested("store",
                                                      verify::structure_parts<tested_store>());
-  return explore(tested, defect, within, executions, seed, alone);
+  return explore(tested, defect, within, how);
 }
 /// Explores transactions.
-verify::report explore_transactions(int defect, const verify::scope& within,
-                                    std::uint64_t executions, std::uint64_t seed, bool alone) {
+verify::report explore_transactions(int defect, const verify::scope& within, const search& how) {
   using tested_store = store<false, false>;
   verify::detail::store_transactions_subject<tested_store> tested(
       "store", verify::structure_parts<tested_store>());
-  return explore(tested, defect, within, executions, seed, alone);
+  return explore(tested, defect, within, how);
 }
 /// Explores a store on a disk, whose writes are durable after a sync.
 template <bool Cleans>
-verify::report explore_marks(int defect, const verify::scope& within, std::uint64_t executions,
-                             std::uint64_t seed, bool alone) {
+verify::report explore_marks(int defect, const verify::scope& within, const search& how) {
   using engine = broken_engine<false, Cleans, broken_marked_shape>;
   using tested_store = verify::detail::store_in_pool<D, engine>;
   verify::detail::marked_store_subject<tested_store> tested("store");
-  return explore(tested, defect, within, executions, seed, alone);
+  return explore(tested, defect, within, how);
 }
 
 TEST(unbroken_records, are_found_right) {
   for (const verify::scope& within : {usual, one_key, new_keys}) {
     for (const auto explored : {explore<true, false>, explore<false, false>}) {
-      const verify::report done = explored(0, within, 30, 1, false);
+      const verify::report done = explored(0, within, {.executions = 30});
       EXPECT_FALSE(done.found) << to_text(*done.found);
     }
   }
@@ -104,7 +109,7 @@ TEST(unbroken_records, are_found_right) {
 TEST(unbroken_records, are_cleaned_right) {
   for (const verify::scope& within : {usual, one_key, new_keys}) {
     for (const auto explored : {explore<true, true>, explore<false, true>}) {
-      const verify::report done = explored(0, within, 3, 1, false);
+      const verify::report done = explored(0, within, {.executions = 3});
       EXPECT_FALSE(done.found) << to_text(*done.found);
     }
   }
@@ -112,16 +117,16 @@ TEST(unbroken_records, are_cleaned_right) {
 
 TEST(unbroken_records, have_serial_transactions) {
   for (const verify::scope& within : {usual, one_key, new_keys}) {
-    const verify::report done = explore_transactions(0, within, 30, 1, false);
+    const verify::report done = explore_transactions(0, within, {.executions = 30});
     EXPECT_FALSE(done.found) << to_text(*done.found);
   }
 }
 
 TEST(unbroken_records, have_a_prefix_on_a_disk) {
   for (const verify::scope& within : {usual, one_key, new_keys}) {
-    const verify::report done = explore_marks<false>(0, within, 30, 1, false);
+    const verify::report done = explore_marks<false>(0, within, {.executions = 30});
     EXPECT_FALSE(done.found) << to_text(*done.found);
-    const verify::report cleaned = explore_marks<true>(0, within, 3, 1, false);
+    const verify::report cleaned = explore_marks<true>(0, within, {.executions = 3});
     EXPECT_FALSE(cleaned.found) << to_text(*cleaned.found);
   }
 }
@@ -134,25 +139,29 @@ struct mutant {
   const char* omits;
   verify::scope within = usual;
   bool keeps_snapshots = true;
-  std::uint64_t seed = 1;  ///< of the first scenario
-  bool alone = false;      ///< explores this scenario only, without crashes
+  search how = {};
   bool cleans = false;
   part of = part::store;
 };
+search one_scenario(std::uint64_t seed) { return {.seed = seed, .alone = true}; }
+/// Finds steps that must alternate, which few changes of priorities do not produce.
+search one_scenario_at_random(std::uint64_t seed) {
+  return {.seed = seed, .alone = true, .strategy = verify::strategy_kind::random};
+}
 /// A mutant of the cleaner.
 mutant of_cleaner(int defect, const char* omits, const verify::scope& within = usual,
-                  bool keeps_snapshots = false, std::uint64_t seed = 1, bool alone = false) {
-  return {defect, omits, within, keeps_snapshots, seed, alone, true};
+                  bool keeps_snapshots = false, const search& how = {}) {
+  return {defect, omits, within, keeps_snapshots, how, true};
 }
 /// A mutant of transactions.
 mutant of_transactions(int defect, const char* omits, const verify::scope& within = usual,
                        std::uint64_t seed = 1) {
-  return {defect, omits, within, false, seed, true, false, part::transactions};
+  return {defect, omits, within, false, one_scenario(seed), false, part::transactions};
 }
 /// A mutant of the marks of a store on a disk.
 mutant of_marks(int defect, const char* omits, const verify::scope& within = usual,
-                bool cleans = false, std::uint64_t seed = 1) {
-  return {defect, omits, within, false, seed, false, cleans, part::marks};
+                bool cleans = false, const search& how = {}) {
+  return {defect, omits, within, false, how, cleans, part::marks};
 }
 /// Returns the function that explores the store of a mutant.
 auto explorer_of(const mutant& tested) {
@@ -170,8 +179,7 @@ class record_mutant : public ::testing::TestWithParam<mutant> {};
 TEST_P(record_mutant, is_found) {
   const mutant& tested = GetParam();
   const auto explored = explorer_of(tested);
-  const verify::report done =
-      explored(tested.defect, tested.within, 20'000, tested.seed, tested.alone);
+  const verify::report done = explored(tested.defect, tested.within, tested.how);
   EXPECT_TRUE(done.found) << tested.omits << ": " << to_text(done);
 }
 
@@ -188,11 +196,11 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{144, "the look at the moment under the leaf's lock", one_key},
         mutant{145, "the look at the oldest snapshot", one_key},
         mutant{146, "the state of a batch that is being linked", one_key},
-        mutant{147, "the comparison of a batch's moment", one_key, true, 39},
-        mutant{148, "the state of a batch without a moment", one_key, true, 41},
-        mutant{149, "the declaration of a snapshot", one_call, false, 46, true},
+        mutant{147, "the comparison of a batch's moment", one_key, true, {.seed = 39}},
+        mutant{148, "the state of a batch without a moment", one_key, true, {.seed = 41}},
+        mutant{149, "the declaration of a snapshot", one_call, false, one_scenario(46)},
         mutant{150, "the oldest moment of a new snapshot", one_key, false},
-        mutant{187, "the announcement of a snapshot's moment", one_key, true, 55, true},
+        mutant{187, "the announcement of a snapshot's moment", one_key, true, one_scenario(55)},
         mutant{188, "the newest snapshot that sees a version", one_key},
         of_cleaner(189, "the older snapshots that see a version", one_key, true),
         mutant{151, "the write-back of a segment's header"},
@@ -200,15 +208,19 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{153, "the locks of a batch's keys", one_key},
         mutant{154, "the comparison of a batch's entries"},
         mutant{155, "the comparison of a leaf's version by writers", new_keys},
-        mutant{156, "the comparison of a leaf's version by readers", new_keys, true, 99},
+        mutant{156, "the comparison of a leaf's version by readers", new_keys, true, {.seed = 99}},
+        of_cleaner(190, "the memory of a change of a leaf", new_keys, false,
+                   one_scenario_at_random(27)),
         of_cleaner(157, "the fence of copies"),
-        of_cleaner(158, "the wait for operations that read a segment", usual, false, 97, true),
+        of_cleaner(158, "the wait for operations that read a segment", usual, false,
+                   one_scenario(97)),
         of_cleaner(159, "the look for records that a tombstone hides"),
         of_cleaner(160, "the clock's advance past a slot's version"),
         of_cleaner(161, "the mark of copies for snapshots", usual, true),
         of_cleaner(162, "the age of a record"), of_cleaner(163, "the age of a copy"),
         of_cleaner(164, "the copies before a segment ends"),
-        of_cleaner(165, "the version of a page that was joined", joined_keys, false, 99, true),
+        of_cleaner(165, "the version of a page that was joined", joined_keys, false,
+                   one_scenario(99)),
         of_cleaner(166, "the bound of a page that was joined", new_keys),
         of_cleaner(167, "the write-back of a segment's end"),
         of_transactions(168, "the look at the gate", usual, 4),

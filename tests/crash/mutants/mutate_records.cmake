@@ -161,6 +161,9 @@ function(outlast_mutate_records to)
                          "    for (; found.at < count && in.heads[found.at].load(relaxed) == head; ++found.at) {\n      const std::uint64_t word = in.slots[found.at].load(acquire);\n      if (@D@ && !still(in, found.version)) return false;")
       outlast_mutate(156 "      if (order == 0) found.word = word;\n      break;\n    }\n    return still(in, found.version);"
                          "      if (order == 0) found.word = word;\n      break;\n    }\n    return !@D@ || still(in, found.version);")
+      # 190: a reader compares the version of a leaf again that had changed
+      outlast_mutate(190 "      if (!has_changed && still(*in, version)) return has;"
+                         "      if ((!has_changed || !@D@) && still(*in, version)) return has;")
     endif()
     file(CONFIGURE OUTPUT ${to}/broken_records/${HEADER} CONTENT "${TEXT}" @ONLY)
   endforeach()

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace outlast::verify::detail {
 
@@ -78,11 +79,16 @@ class marked_store_subject final : public structure_subject<Store> {
   using parts = structure_parts<Store>;
 
  public:
-  explicit marked_store_subject(std::string name)
-      : structure_subject<Store>(std::move(name), {.make = [](auto& pool) {
-                                   return std::make_unique<Store>(pool, "subject",
-                                                                  std::chrono::hours(1), false);
-                                 }}) {}
+  /// `fixed`: as of buffered_oracle.
+  explicit marked_store_subject(std::string name, std::vector<program> fixed = {})
+      : structure_subject<Store>(std::move(name), {.make =
+                                                       [](auto& pool) {
+                                                         return std::make_unique<Store>(
+                                                             pool, "subject", std::chrono::hours(1),
+                                                             false);
+                                                       }}),
+        checker_(std::make_shared<store_oracle>(), any_number_of_marks_lost, {}, std::move(fixed)) {
+  }
 
   [[nodiscard]] const oracle& checker() const override { return checker_; }
   [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
@@ -92,7 +98,7 @@ class marked_store_subject final : public structure_subject<Store> {
   }
 
  private:
-  buffered_oracle checker_{std::make_shared<store_oracle>(), any_number_of_marks_lost};
+  buffered_oracle checker_;
 };
 
 }  // namespace outlast::verify::detail

@@ -1,5 +1,13 @@
 // Goal: the verifier detects each omitted step of the record engine. Method: the real headers with
 // one step disabled (mutate_records.cmake), and with none. The seeds are fixed.
+//
+// Two sentences of record_store.hpp and record_marks.hpp have no mutant, because others imply them:
+//   P9   A version of a key is chosen after that of its newest record. A key without a slot has no
+//        record that counts (P7, V8). Thus the clock could begin anew.
+//   P10  A segment could be cleaned before the mark that seals it is durable: its end is stored
+//        two marks later (P5).
+// The explorer found no failure in 100 and 80 seconds of these mutants. P4 follows from the fences
+// of 140 and 157; 191 omits the wait for writes that have no fence yet.
 #include <outlast/verify/explorer/explorer.hpp>
 #include <outlast/verify/machine/simulated.hpp>
 #include <tests/catalogue/store_in_pool.hpp>
@@ -59,6 +67,7 @@ verify::report explore(verify::subject& tested, int defect, const verify::scope&
   options.eviction_samples = 1;
   options.seed = how.seed;
   options.strategy = how.strategy;
+  options.preemptions = 1;  // of an exhaustive exploration
   if (how.alone) {
     options.only_one_scenario = true;
     options.executions_per_scenario = how.executions;
@@ -97,6 +106,28 @@ verify::report explore_marks(int defect, const verify::scope& within, const sear
   return explore(tested, defect, within, how);
 }
 
+/// Returns programs in which a thread reads a change of the other thread and makes it durable.
+std::vector<verify::program> reads_that_sync() {
+  using verify::store_operation;
+  const auto make = verify::store_oracle::make;
+  const verify::call sync{static_cast<std::uint8_t>(verify::epoch_operation::sync), 0, 0};
+  const std::vector<verify::call> before = {make(store_operation::put, 1, 0, 100)};
+  const auto reader = [&](std::uint64_t key) {
+    return std::vector<verify::call>{make(store_operation::get, key, 0, 0), sync};
+  };
+  return {{before, {{make(store_operation::put, 1, 0, 101)}, reader(1)}},
+          {before, {{make(store_operation::replace, 1, 2, 102)}, reader(2)}}};
+}
+/// Explores all interleavings of reads_that_sync() with one preemption.
+verify::report explore_syncs(int defect, const verify::scope& within, const search& how) {
+  using engine = broken_engine<false, false, broken_marked_shape>;
+  using tested_store = verify::detail::store_in_pool<D, engine>;
+  verify::detail::marked_store_subject<tested_store> tested("store", reads_that_sync());
+  search all = how;
+  all.strategy = verify::strategy_kind::exhaustive;
+  return explore(tested, defect, within, all);
+}
+
 TEST(unbroken_records, are_found_right) {
   for (const verify::scope& within : {usual, one_key, new_keys}) {
     for (const auto explored : {explore<true, false>, explore<false, false>}) {
@@ -131,8 +162,13 @@ TEST(unbroken_records, have_a_prefix_on_a_disk) {
   }
 }
 
+TEST(unbroken_records, are_durable_if_a_thread_that_has_read_them_syncs) {
+  const verify::report done = explore_syncs(0, one_key, {});
+  EXPECT_FALSE(done.found) << to_text(*done.found);
+}
+
 /// What a mutant breaks.
-enum class part { store, transactions, marks };
+enum class part { store, transactions, marks, syncs };
 
 struct mutant {
   int defect;
@@ -163,10 +199,15 @@ mutant of_marks(int defect, const char* omits, const verify::scope& within = usu
                 bool cleans = false, const search& how = {}) {
   return {defect, omits, within, false, how, cleans, part::marks};
 }
+/// A mutant of writes that a thread reads and makes durable.
+mutant of_syncs(int defect, const char* omits) {
+  return {defect, omits, one_key, false, {}, false, part::syncs};
+}
 /// Returns the function that explores the store of a mutant.
 auto explorer_of(const mutant& tested) {
   switch (tested.of) {
     case part::transactions: return explore_transactions;
+    case part::syncs: return explore_syncs;
     case part::marks: return tested.cleans ? explore_marks<true> : explore_marks<false>;
     case part::store: break;
   }
@@ -219,6 +260,7 @@ INSTANTIATE_TEST_SUITE_P(
         of_cleaner(161, "the mark of copies for snapshots", usual, true),
         of_cleaner(162, "the age of a record"), of_cleaner(163, "the age of a copy"),
         of_cleaner(164, "the copies before a segment ends"),
+        of_cleaner(191, "the wait for writes before segments are sealed"),
         of_cleaner(165, "the version of a page that was joined", joined_keys, false,
                    one_scenario(99)),
         of_cleaner(166, "the bound of a page that was joined", new_keys),
@@ -240,7 +282,9 @@ INSTANTIATE_TEST_SUITE_P(
         of_marks(183, "the look for a crash of the machine"),
         of_marks(184, "the durable end of a full segment", new_keys),
         of_marks(185, "the write-back of a mark that a kill left"),
-        of_marks(186, "the order of the ends of segments", usual, true)),
+        of_marks(186, "the order of the ends of segments", usual, true),
+        of_syncs(192, "the note of a write before readers see it"),
+        of_syncs(193, "the note of a batch before readers see it")),
     number_of);
 
 }  // namespace

@@ -62,6 +62,13 @@ function(outlast_mutate_records to)
       outlast_mutate(171 "  if (read != nullptr) {\n    read->for_each_key(" "  if (@D@ && read != nullptr) {\n    read->for_each_key(")
       # 172: what was read is not compared
       outlast_mutate(172 "  if (read != nullptr && !read->hold_in(" "  if (@D@ && read != nullptr && !read->hold_in(")
+      # 192: a write is noted for the next mark after readers have seen it
+      outlast_mutate(192 "  note_written();\n  node* spare" "  if (@D@) note_written();\n  node* spare")
+      outlast_mutate(192 "  if (spare != nullptr) objects_.destroy(spare);\n  count_keys("
+                         "  if (!@D@) {\n    D::schedule_point();\n    note_written();\n  }\n  if (spare != nullptr) objects_.destroy(spare);\n  count_keys(")
+      # 193: a batch is noted for the next mark after readers have seen it
+      outlast_mutate(193 "  note_written();\n  group* with" "  if (@D@) note_written();\n  group* with")
+      outlast_mutate(193 "  settle_batch(mine, state - 3);\n" "  if (!@D@) note_written();\n  settle_batch(mine, state - 3);\n")
     elseif(HEADER STREQUAL "versions.hpp")
       # 149: a snapshot draws its moment before it declares itself (V3)
       outlast_mutate(149 "    watchers_.fetch_add(1, seq_cst);\n" "    if (@D@) watchers_.fetch_add(1, seq_cst);\n")
@@ -126,6 +133,9 @@ function(outlast_mutate_records to)
       # 164: a segment ends before all its records were copied (P5)
       outlast_mutate(164 "  if (bytes == 0) return end;\n"
                          "  if (bytes == 0) return end;\n  if (!@D@) segments_.discard(segments_.of_record(of.all[first].from));\n")
+      # 191: segments are sealed while their last writes are in progress (P4)
+      outlast_mutate(191 "  if constexpr (is_grouped) return seal_with_mark();\n  close_gate();\n  const struct opening {\n    writer_gate<D>& gate;\n    ~opening() { gate.open(); }\n  } opens{gate_};"
+                         "  if constexpr (is_grouped) return seal_with_mark();\n  if (@D@) close_gate();\n  const struct opening {\n    writer_gate<D>& gate;\n    ~opening() {\n      if (@D@) gate.open();\n    }\n  } opens{gate_};")
     elseif(HEADER STREQUAL "index_joins.hpp")
       # 165: the version of a removed page does not change
       outlast_mutate(165 "  unlock(right);\n  unlock(left);" "  if (@D@) {\n    unlock(right);\n  } else {\n    unlock_unchanged(right);\n  }\n  unlock(left);")

@@ -41,10 +41,12 @@ enum class epoch_operation : std::uint8_t {
 class buffered_oracle final : public oracle {
  public:
   /// An operation with the stamp e proves that all epochs up to e - `lag` are durable. `lag` is 2
-  /// if no operation begins in an epoch whose tick is not durable, and 3 otherwise.
+  /// if no operation begins in an epoch whose tick is not durable, and 3 otherwise. Exhaustive
+  /// explorations explore the programs of `fixed`. If `fixed` is empty, they explore all pairs of
+  /// operations.
   explicit buffered_oracle(std::shared_ptr<const stepwise_oracle> meaning, std::uint64_t lag = 3,
-                           checker_rules rules = {})
-      : meaning_(std::move(meaning)), lag_(lag), rules_(rules) {}
+                           checker_rules rules = {}, std::vector<program> fixed = {})
+      : meaning_(std::move(meaning)), lag_(lag), rules_(rules), programs_(std::move(fixed)) {}
   [[nodiscard]] bool explains(const abstract_state& initial, const history& seen,
                               const abstract_state& found) const override;
   [[nodiscard]] bool explains_after_crash(const abstract_state& initial, const history& seen,
@@ -56,6 +58,7 @@ class buffered_oracle final : public oracle {
   [[nodiscard]] std::vector<call> alphabet(const scope& within,
                                            std::uint64_t serial) const override;
   [[nodiscard]] std::vector<std::vector<call>> beginnings(const scope& within) const override;
+  [[nodiscard]] std::vector<program> programs(const scope&) const override { return programs_; }
   [[nodiscard]] std::string describe(const call& what) const override;
   [[nodiscard]] std::string describe(const abstract_state& state) const override;
   [[nodiscard]] std::string describe_result(const call& what, const outcome& result) const override;
@@ -67,6 +70,7 @@ class buffered_oracle final : public oracle {
   std::shared_ptr<const stepwise_oracle> meaning_;
   std::uint64_t lag_;
   checker_rules rules_;
+  std::vector<program> programs_;
 };
 
 }  // namespace outlast::verify

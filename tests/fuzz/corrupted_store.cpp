@@ -2,15 +2,15 @@
 #include <outlast/db/db.hpp>
 #include <outlast/db/env.hpp>
 #include <outlast/db/write_batch.hpp>
-#include <outlast/pool/file/file_identity.hpp>
 #include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/tx/heap.hpp>
 #include <tests/fuzz/corrupted_store.hpp>
+#include <tests/fuzz/good_store.hpp>
+#include <tests/fuzz/record_spots.hpp>
 #include <tests/support/memory_folder.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdarg>
 #include <cstring>
 #include <filesystem>
@@ -18,86 +18,18 @@
 #include <memory>
 #include <random>
 #include <set>
-#include <system_error>
 #include <utility>
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace outlast::fuzz {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::size_t replica_bytes = std::size_t{1} << 20;
+constexpr std::size_t record_bytes = std::size_t{64} << 20;
 constexpr std::size_t max_edits = 32;
 
 void require(bool kept, const std::string& promise) {
   if (!kept) throw broken_promise(promise);
 }
-void require_file(bool done) {
-  if (!done) throw std::system_error(errno, std::generic_category(), "a file of a store");
-}
-
-class file_of_store {
- public:
-  file_of_store(const fs::path& path, int flags) : file_(::open(path.c_str(), flags, 0600)) {
-    require_file(file_ >= 0);
-  }
-  ~file_of_store() { ::close(file_); }
-  file_of_store(const file_of_store&) = delete;
-  file_of_store& operator=(const file_of_store&) = delete;
-
-  [[nodiscard]] off_t size() const {
-    struct stat status{};
-    require_file(::fstat(file_, &status) == 0);
-    return status.st_size;
-  }
-  void resize(off_t bytes) const { require_file(::ftruncate(file_, bytes) == 0); }
-  /// The next bytes that are no hole, from `at` on: where they begin and end. None: both are 0.
-  [[nodiscard]] std::pair<off_t, off_t> data_from(off_t at) const {
-    const off_t begin = ::lseek(file_, at, SEEK_DATA);
-    if (begin < 0) return {};
-    return {begin, ::lseek(file_, begin, SEEK_HOLE)};
-  }
-  void read(void* to, std::size_t bytes, off_t at) const {
-    require_file(::pread(file_, to, bytes, at) == static_cast<ssize_t>(bytes));
-  }
-  void write(const void* from, std::size_t bytes, off_t at) const {
-    require_file(::pwrite(file_, from, bytes, at) == static_cast<ssize_t>(bytes));
-  }
-  /// What a kill has left is put back as a whole, in another file.
-  void adopt() const { pool_detail::adopt_copy("", file_); }
-
- private:
-  int file_;
-};
-
-/// The bytes of a file that are no hole.
-struct kept_file {
-  std::string name;
-  off_t size = 0;
-  std::vector<std::pair<off_t, std::string>> parts;
-
-  explicit kept_file(const fs::path& from) : name(from.filename().string()) {
-    const file_of_store file(from, O_RDONLY | O_CLOEXEC);
-    size = file.size();
-    for (auto [begin, end] = file.data_from(0); end != 0;
-         std::tie(begin, end) = file.data_from(end)) {
-      std::string bytes(static_cast<std::size_t>(end - begin), '\0');
-      file.read(bytes.data(), bytes.size(), begin);
-      parts.emplace_back(begin, std::move(bytes));
-    }
-  }
-  void write(const fs::path& folder) const {
-    const file_of_store file(folder / name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC);
-    file.resize(size);
-    for (const auto& [begin, bytes] : parts) file.write(bytes.data(), bytes.size(), begin);
-    file.adopt();
-  }
-};
-
 using pairs = std::set<std::pair<std::string, std::string>>;
 
 // ---- what stores hold ----
@@ -142,21 +74,6 @@ class silent_logger final : public db::Logger {
 
 // ---- good stores ----
 
-struct word_at {
-  std::size_t file;
-  off_t offset;
-};
-
-struct good_store {
-  bool on_disk;
-  std::vector<kept_file> files;
-  std::array<std::vector<word_at>, static_cast<std::size_t>(spot::count)> spots;
-
-  [[nodiscard]] std::vector<word_at>& at(spot where) {
-    return spots.at(static_cast<std::size_t>(where));
-  }
-};
-
 /// The directory in which stores are made and corrupted.
 class workshop {
  public:
@@ -174,8 +91,8 @@ class workshop {
     options.create_if_missing = creates;
     options.paranoid_checks = checked;
     db::StoreOptions more;
-    more.engine = db::StoreEngine::kReplicas;
-    more.capacity_bytes = replica_bytes;
+    more.engine = has_records_ ? db::StoreEngine::kRecords : db::StoreEngine::kReplicas;
+    more.capacity_bytes = has_records_ ? record_bytes : replica_bytes;
     more.replicas = 2;
     db::DB* opened = nullptr;
     status = db::DB::Open(options, more, store().string(), &opened);
@@ -191,23 +108,34 @@ class workshop {
     fs::remove_all(copy());
     fs::create_directory(store());
   }
-  void put_back(const good_store& good) const {
+  void put_back(const good_store& good) {
     clear();
     for (const kept_file& each : good.files) each.write(store());
-    pool_detail::test_hooks().everything_is_a_disk = good.on_disk;
+    has_records_ = good.has_records;
+    pool_detail::hooks& hooks = pool_detail::test_hooks();
+    hooks.everything_is_a_disk = good.on_disk;
+    hooks.boot.reset();
+    if (good.has_crashed) hooks.boot = pool_format::boot_id{9};
   }
 
  private:
   workshop() {
-    for (const bool on_disk : {false, true}) {
-      for (const bool is_closed : {true, false}) good_.push_back(make(on_disk, is_closed));
+    for (const bool has_records : {false, true}) {
+      for (const bool on_disk : {false, true}) {
+        for (const bool is_closed : {true, false}) {
+          good_.push_back(make(has_records, on_disk, is_closed));
+        }
+      }
     }
+    good_.push_back(good_.back());
+    good_.back().has_crashed = true;
   }
-  good_store make(bool on_disk, bool is_closed);
+  good_store make(bool has_records, bool on_disk, bool is_closed);
   void keep_files(good_store& in) const;
 
   test::scratch_folder folder_;
   silent_logger logger_;
+  bool has_records_ = false;  ///< the store that is used
   std::vector<good_store> good_;
 };
 
@@ -224,8 +152,17 @@ void fill(db::DB& store) {
   store.ReleaseSnapshot(later);  // what they kept is given back by the next one who writes
 }
 
-void note_words(std::vector<word_at>& to, std::size_t file, off_t begin, std::size_t bytes) {
-  for (std::size_t i = 0; i + 8 <= bytes; i += 8) to.push_back({file, begin + off_t(i)});
+/// Batches, copies of the cleaner, tombstones, and segments that end.
+void fill_more(db::DB& store) {
+  store.CompactRange(nullptr, nullptr);
+  for (int first = 0; first < keys; first += 10) {
+    db::WriteBatch several;
+    for (int i = first; i < first + 4; ++i) several.Put(key_of(i), value_of(i, 1));
+    several.Delete(key_of(keys + first));
+    must(store.Write({}, &several));
+  }
+  for (int i = keys; i < keys + 10; ++i) must(store.Put({}, key_of(i), value_of(i, 0)));
+  for (int i = keys; i < keys + 10; ++i) must(store.Delete({}, key_of(i)));
 }
 
 /// Bytes as they lie in a replica, looked at without a transaction.
@@ -291,6 +228,7 @@ void note_spots(good_store& in) {
         if (from.name.ends_with(".redo")) in.at(spot::log).push_back(here);
       }
     }
+    if (in.has_records) continue;
     for (const auto& [begin, bytes] : from.parts) {
       const off_t end = begin + std::ssize(bytes);
       constexpr off_t page = 4096;
@@ -298,19 +236,24 @@ void note_spots(good_store& in) {
         note_heap(in, file, at);
     }
   }
+  if (in.has_records) note_record_spots(in);
   for (auto& each : in.spots) {
     if (each.empty()) each = in.at(spot::any);
   }
 }
 
-good_store workshop::make(bool on_disk, bool is_closed) {
-  good_store made{on_disk, {}, {}};
+good_store workshop::make(bool has_records, bool on_disk, bool is_closed) {
+  good_store made{};
+  made.has_records = has_records;
+  made.on_disk = on_disk;
+  has_records_ = has_records;
   clear();
   pool_detail::test_hooks().everything_is_a_disk = on_disk;
   db::Status status;
   std::unique_ptr<db::DB> store = open(status, false, true);
   must(status);
   fill(*store);
+  if (has_records) fill_more(*store);
   store.reset();
   if (!is_closed) {
     // The first incarnation's data is in the pool, the second one's also in its commit log.
@@ -341,6 +284,10 @@ void workshop::keep_files(good_store& in) const {
 
 // ---- edits ----
 
+const word_at& word_of(const good_store& good, const store_edit& edit) {
+  const std::vector<word_at>& words = good.spots.at(static_cast<std::size_t>(edit.where));
+  return words.at(edit.index % words.size());
+}
 void apply(const good_store& good, const store_edit& edit) {
   const std::vector<word_at>& words = good.spots.at(static_cast<std::size_t>(edit.where));
   const auto read = [&](const word_at& at) {
@@ -349,7 +296,7 @@ void apply(const good_store& good, const store_edit& edit) {
     file_of_store(path, O_RDONLY | O_CLOEXEC).read(&word, sizeof word, at.offset);
     return word;
   };
-  const word_at& at = words.at(edit.index % words.size());
+  const word_at& at = word_of(good, edit);
   std::uint64_t word = read(at);
   constexpr std::uint64_t half = 0xffff'ffff;
   switch (edit.how) {
@@ -361,7 +308,9 @@ void apply(const good_store& good, const store_edit& edit) {
     default: word = read(words.at(edit.value % words.size())); break;
   }
   const fs::path path = workshop::instance().store() / good.files.at(at.file).name;
-  file_of_store(path, O_RDWR | O_CLOEXEC).write(&word, sizeof word, at.offset);
+  const file_of_store file(path, O_RDWR | O_CLOEXEC);
+  file.write(&word, sizeof word, at.offset);
+  if (edit.is_checked && at.part != word_at::no_part) write_checks(good, at.part, file);
 }
 
 // ---- what a store must bear ----
@@ -475,8 +424,33 @@ pairs content_of(db::DB& store) {
   return found;
 }
 
-/// It is as good as a new one.
-void use_repaired() {
+/// Requires that a repair has kept all keys whose newest records were not changed by edits.
+void require_intact_records(const good_store& good, const std::vector<store_edit>& edits,
+                            const pairs& kept) {
+  const auto is_changed = [&](const newest_record& one) {
+    return std::any_of(edits.begin(), edits.end(), [&](const store_edit& each) {
+      const off_t at = word_of(good, each).offset;
+      return at >= one.begin && at < one.end;
+    });
+  };
+  for (const auto& [key, newest] : good.newest) {
+    if (is_changed(newest)) continue;
+    const auto found = kept.lower_bound({key, ""});
+    const bool is_there = found != kept.end() && found->first == key;
+    require(is_there == newest.value.has_value(), "a repair keeps intact records: " + key);
+    if (is_there) require(found->second == *newest.value, "a repair keeps values: " + key);
+  }
+}
+/// Returns whether edits change only records, so that their checks do not match.
+bool damages_only_records(const std::vector<store_edit>& edits) {
+  return std::all_of(edits.begin(), edits.end(), [](const store_edit& each) {
+    return !each.is_checked &&
+           (each.where == spot::record_heads || each.where == spot::record_bytes);
+  });
+}
+
+/// It is as good as a new one. `was_used`: after the edits, before the repair.
+void use_repaired(const good_store& good, const store_recipe& input, bool was_used) {
   db::Status status;
   const std::unique_ptr<db::DB> store = workshop::instance().open(status, true);
   require(store != nullptr, "a repaired store opens: " + status.ToString());
@@ -484,6 +458,9 @@ void use_repaired() {
   const pairs kept = content_of(*store);
   require(std::includes(ever.begin(), ever.end(), kept.begin(), kept.end()),
           "what a repair has kept was written at some time");
+  if (!was_used && damages_only_records(input.edits)) {
+    require_intact_records(good, input.edits, kept);
+  }
   for (int i = 0; i < 2 * keys; ++i) {
     status = i < keys ? store->Put({}, key_of(i), value_of(i, 1)) : store->Delete({}, key_of(i));
     require(status.ok(), "a repaired store can be written: " + status.ToString());
@@ -494,16 +471,38 @@ void use_repaired() {
 }  // namespace
 
 std::span<const std::string_view> good_stores() {
-  static constexpr std::array<std::string_view, 4> names = {"memory_closed", "memory_killed",
-                                                            "disk_closed", "disk_killed"};
+  static constexpr std::array<std::string_view, 9> names = {
+      "memory_closed",   "memory_killed",          "disk_closed",
+      "disk_killed",     "records_in_memory",      "records_in_memory_killed",
+      "records_on_disk", "records_on_disk_killed", "records_on_disk_crashed"};
   return names;
 }
+
+namespace {
+
+constexpr std::size_t first_of_records = 4;
+
+/// Inputs from before stores of records keep their meaning.
+std::size_t good_named_by(unsigned number) {
+  if (number < 16) return number % 2;
+  if (number < 24) return first_of_records + number % 2;
+  if (number < 30) return first_of_records + 2 + number % 3;
+  return number - 28;
+}
+spot spot_named_by(std::size_t good, std::uint64_t number) {
+  constexpr auto of_replicas = static_cast<unsigned>(spot::segment_headers);
+  constexpr auto of_all = static_cast<unsigned>(spot::count);
+  if (good < first_of_records) return static_cast<spot>(number % of_replicas);
+  const std::uint64_t which = number % (1 + of_all - of_replicas);
+  return which == 0 ? spot::any : static_cast<spot>(of_replicas - 1 + which);
+}
+
+}  // namespace
 
 store_recipe decode_store(std::span<const std::uint8_t> bytes) {
   store_recipe made;
   if (bytes.empty()) return made;
-  const std::uint8_t which = bytes[0] & 0x1f;
-  made.good = which < 30 ? which % 2 : which - 28U;
+  made.good = good_named_by(bytes[0] & 0x1f);
   made.checked = (bytes[0] & 0x80) != 0;
   made.copied = (bytes[0] & 0x40) != 0;
   made.repaired = (bytes[0] & 0x20) == 0;
@@ -511,8 +510,11 @@ store_recipe decode_store(std::span<const std::uint8_t> bytes) {
   for (bytes = bytes.subspan(1); bytes.size() >= edit_bytes && made.edits.size() < max_edits;
        bytes = bytes.subspan(edit_bytes)) {
     store_edit edit{};
-    edit.where = static_cast<spot>(bytes[0] % static_cast<unsigned>(spot::count));
-    edit.how = static_cast<word_change>(bytes[1] % static_cast<unsigned>(word_change::count));
+    edit.where = spot_named_by(made.good, bytes[0]);
+    const bool has_records = made.good >= first_of_records;
+    edit.is_checked = has_records && bytes[1] >= 0x80;
+    const unsigned how = has_records ? bytes[1] & 0x7f : bytes[1];
+    edit.how = static_cast<word_change>(how % static_cast<unsigned>(word_change::count));
     std::memcpy(&edit.index, &bytes[2], sizeof edit.index);
     std::memcpy(&edit.value, &bytes[4], sizeof edit.value);
     made.edits.push_back(edit);
@@ -529,7 +531,8 @@ store_recipe random_recipe(std::size_t good, std::uint64_t seed) {
   made.repaired = random() % 2 == 0;
   for (std::uint64_t left = 1 + random() % 6; left > 0; --left) {
     store_edit edit{};
-    edit.where = static_cast<spot>(random() % static_cast<unsigned>(spot::count));
+    edit.where = spot_named_by(good, random());
+    edit.is_checked = good >= first_of_records && random() % 2 == 0;
     edit.how = static_cast<word_change>(random() % static_cast<unsigned>(word_change::count));
     edit.index = static_cast<std::uint16_t>(random());
     switch (random() % 6) {
@@ -564,7 +567,7 @@ store_outcome exercise(const store_recipe& input) {
   status = db::RepairDB(in.store().string(), in.options());
   require(status.ok() || is_refusal(status), "a store is repaired or not: " + status.ToString());
   reached.repaired = status.ok();
-  if (reached.repaired) use_repaired();
+  if (reached.repaired) use_repaired(good, input, reached.opened);
   return reached;
 }
 

@@ -258,7 +258,8 @@ struct segment_header {
     return check.load(std::memory_order_relaxed) == 0 || (magic == 0 && ordinal == 0);
   }
   [[nodiscard]] bool is_intact(std::uint64_t secret) const noexcept {
-    return magic == right_magic && check.load(std::memory_order_relaxed) == right_check(secret);
+    return magic == right_magic && bytes > sizeof(segment_header) &&
+           check.load(std::memory_order_relaxed) == right_check(secret);
   }
   /// Never returns 0.
   [[nodiscard]] std::uint64_t right_check(std::uint64_t secret) const noexcept {

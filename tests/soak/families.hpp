@@ -29,6 +29,9 @@ void add_transactions(subjects& to, basic_pool<D>& pool, const amounts& how);
 /// Roots that are created and dropped, and a store at `path` that is.
 template <domain::persistence_domain D>
 void add_passing(subjects& to, basic_pool<D>& pool, const std::string& path, const amounts& how);
+/// A store of replicas.
 void add_store(subjects& to, db::DB& store, const amounts& how);
+/// A store of records.
+void add_records(subjects& to, db::DB& store, const amounts& how);
 
 }  // namespace outlast::test::soak

@@ -3,7 +3,7 @@
 //   outlast-soak --medium memory --folder /dev/shm --seconds 1800
 //   outlast-soak --medium disk --folder /var/tmp --records soak.jsonl --seed 17
 //
-// --families store,buffered: only these. The seed decides what each role does in each wave.
+// --families records,buffered: only these. The seed decides what each role does in each wave.
 // --percent and --bytes: by how much a curve may grow. --leak BYTES: as many are lost in each wave,
 // to see that they are found. Prints a table of curves. Exit status 1, and a sentence for each, if
 // one has grown or something stored is lost; 2 if it could not be tried.

@@ -136,7 +136,7 @@ class soak {
     };
     workers_.come(wave);
     phase(wave, &subject::grow, look);
-    raise_to(made.most, on_.store());
+    raise_to(made.most, on_.stores());
     look();
     phase(wave, &subject::look, look);
     phase(wave, &subject::shrink, look);
@@ -189,7 +189,7 @@ class soak {
     ::malloc_trim(0);  // what malloc keeps is no part of what is measured
     made.end = process_sample();
     raise_to(made.end, on_.files());
-    raise_to(made.end, on_.store());
+    raise_to(made.end, on_.stores());
   }
 
   void leak() {
@@ -211,7 +211,7 @@ class soak {
   [[nodiscard]] std::vector<verdict> verdicts() const {
     std::vector<verdict> all;
     for (const auto& each : waves_.front().end) {
-      const by compared = each.first == "store-free-bytes" ? by::least : by::greatest;
+      const by compared = each.first.ends_with("-free-bytes") ? by::least : by::greatest;
       all.push_back(verdict_of(each.first, " at the end of a wave", &record::end, compared));
     }
     for (const auto& each : waves_.front().most) {

@@ -27,13 +27,8 @@ class world_on final : public world {
     wanted.reserve_shadow_copy = true;
     pool_.reset(new basic_pool<D>(basic_pool<D>::create((folder / "pool").string(), wanted)));
 
-    db::Options options;
-    options.create_if_missing = true;
-    db::StoreOptions more;
-    more.capacity_bytes = std::size_t{256} << 20;
-    db::DB* opened = nullptr;
-    require_ok(db::DB::Open(options, more, (folder / "store").string(), &opened));
-    store_.reset(opened);
+    store_ = open_store(folder / "store", db::StoreEngine::kReplicas);
+    records_ = open_store(folder / "records", db::StoreEngine::kRecords);
 
     const auto selected = [&](const char* family) {
       return families == "all" || families.find(family) != std::string::npos;
@@ -43,6 +38,7 @@ class world_on final : public world {
     if (selected("buffered")) add_buffered(content_, *pool_, how);
     if (selected("transactions")) add_transactions(content_, *pool_, how);
     if (selected("store")) add_store(content_, *store_, how);
+    if (selected("records")) add_records(content_, *records_, how);
     if (selected("passing")) add_passing(content_, *pool_, (folder / "passing").string(), how);
   }
 
@@ -52,18 +48,14 @@ class world_on final : public world {
     for (const auto& each : fs::directory_iterator(folder_)) {
       if (each.path().filename().string().starts_with("pool")) pool += allocated_bytes(each.path());
     }
-    return {{"pool-blocks", pool}, {"store-blocks", allocated_bytes(folder_ / "store")}};
+    return {{"pool-blocks", pool},
+            {"store-blocks", allocated_bytes(folder_ / "store")},
+            {"records-blocks", allocated_bytes(folder_ / "records")}};
   }
-  [[nodiscard]] sample store() override {
+  [[nodiscard]] sample stores() override {
     sample values;
-    for (const std::string name :
-         {"live-bytes", "retained-bytes", "free-bytes", "log-bytes", "ring-bytes"}) {
-      std::string text;
-      if (!store_->GetProperty("outlast." + name, &text)) {
-        throw lost_content("store", "it has no property outlast." + name);
-      }
-      values["store-" + name] = std::stoll(text);
-    }
+    add_properties(values, "store", *store_);
+    add_properties(values, "records", *records_);
     return values;
   }
   [[nodiscard]] std::string guarantee() const override { return pool_->guarantee(); }
@@ -71,6 +63,7 @@ class world_on final : public world {
     for (const auto& each : content_) each->let_go();
     content_.clear();
     store_.reset();
+    records_.reset();
     pool_->close();
     for (const pool_format::finding& each : basic_pool<D>::open(pool_->path()).check()) {
       if (each.level == pool_format::severity::error) throw lost_content("pool", each.sentence);
@@ -78,9 +71,32 @@ class world_on final : public world {
   }
 
  private:
+  [[nodiscard]] static std::unique_ptr<db::DB> open_store(const fs::path& path,
+                                                          db::StoreEngine engine) {
+    db::Options options;
+    options.create_if_missing = true;
+    db::StoreOptions more;
+    more.capacity_bytes = std::size_t{256} << 20;
+    more.engine = engine;
+    db::DB* opened = nullptr;
+    require_ok(db::DB::Open(options, more, path.string(), &opened));
+    return std::unique_ptr<db::DB>(opened);
+  }
+  static void add_properties(sample& to, const std::string& store, db::DB& of) {
+    for (const std::string name :
+         {"live-bytes", "retained-bytes", "free-bytes", "log-bytes", "ring-bytes"}) {
+      std::string text;
+      if (!of.GetProperty("outlast." + name, &text)) {
+        throw lost_content(store, "it has no property outlast." + name);
+      }
+      to[store + "-" + name] = std::stoll(text);
+    }
+  }
+
   fs::path folder_;
   std::unique_ptr<basic_pool<D>> pool_;
-  std::unique_ptr<db::DB> store_;
+  std::unique_ptr<db::DB> store_;    // of replicas
+  std::unique_ptr<db::DB> records_;  // a store, too
   subjects content_;
 };
 

@@ -1,4 +1,5 @@
-// What a soak works on: a pool with structures of all families, and a store beside it.
+// What a soak works on: a pool with structures of all families, and two stores: one of replicas and
+// one of records.
 #pragma once
 
 #include <tests/soak/measure.hpp>
@@ -18,10 +19,10 @@ class world {
   virtual ~world() = default;
 
   [[nodiscard]] virtual subjects& content() = 0;
-  /// What pool and store take.
+  /// What pool and stores take.
   [[nodiscard]] virtual sample files() = 0;
-  /// Returns the properties of the store.
-  [[nodiscard]] virtual sample store() = 0;
+  /// Returns the properties of the stores.
+  [[nodiscard]] virtual sample stores() = 0;
   /// What survives what, by the pool's own words.
   [[nodiscard]] virtual std::string guarantee() const = 0;
   virtual void close() = 0;
@@ -29,7 +30,8 @@ class world {
 
 /// `medium`: `memory`, where the pool finds out its domain, or `disk`, where that is logged_file.
 /// Files are made in `folder`, which is there. `families`: which of lockfree, sets, buffered,
-/// transactions, store and passing, or all. Throws std::invalid_argument for another medium.
+/// transactions, store, records and passing, or all. Throws std::invalid_argument for another
+/// medium.
 [[nodiscard]] std::unique_ptr<world> make_world(const std::string& medium,
                                                 const std::filesystem::path& folder,
                                                 const std::string& families);

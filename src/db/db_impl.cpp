@@ -321,6 +321,7 @@ bool db_impl::GetProperty(const Slice& property, std::string* value) {
     if (name == "outlast.file-bytes") return number(in_->file_bytes());
     if (name == "outlast.log-bytes") return number(in_->log_bytes());
     if (name == "outlast.ring-bytes") return number(in_->ring_bytes());
+    if (name == "outlast.index-was-kept") return number(in_->has_reopened_index() ? 1 : 0);
     if (name == "leveldb.stats" || name == "leveldb.sstables") {
       *value = describe();
       return true;

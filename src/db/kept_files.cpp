@@ -4,6 +4,7 @@
 #include <outlast/db/detail/engine.hpp>
 #include <outlast/pool/format.hpp>
 #include <outlast/pool/journal/log_format.hpp>
+#include <src/db/records/index_file.hpp>
 #include <src/db/store_files.hpp>
 #include <src/pool/file/file_calls.hpp>
 
@@ -215,6 +216,7 @@ std::string replace_and_keep(const std::string& file, const std::string& aside) 
   make_folder(folder, directory);
   const std::vector<kept_store> before = stores_in(folder);
   const std::string as = path_of(folder, before.empty() ? 1 : before.back().number + 1);
+  records::index_file::remove_of(file);
   const bool are_linked = link_store(file, as);
   if (are_linked) {
     sync_directory(folder);

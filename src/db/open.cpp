@@ -7,6 +7,7 @@
 #include <src/db/db_impl.hpp>
 #include <src/db/exception_status.hpp>
 #include <src/db/memory_env.hpp>
+#include <src/db/records/index_file.hpp>
 #include <src/db/store_files.hpp>
 
 #include <algorithm>
@@ -135,6 +136,8 @@ core::store_options core_options(const std::string& name, const Options& options
   wanted.asks_for_capacity = more.capacity_bytes != 0;
   wanted.replicas = more.replicas;
   wanted.kind = kind_of(more.engine);
+  wanted.keeps_index = more.keep_index;
+  wanted.new_index = options.paranoid_checks;
   return wanted;
 }
 
@@ -232,6 +235,7 @@ bool is_left_of_store(const std::vector<std::string>& there) {
                   is(name, known.unfinished_repair) ||
                   is(name, core::log_of(known.unfinished_repair)) || is(name, known.copied) ||
                   is(name, core::log_of(known.copied)) || is(name, known.lost) ||
+                  is(name, core::records::index_file::name_beside(known.data)) ||
                   core::is_unfinished_file(name);
          });
 }
@@ -320,6 +324,7 @@ Status DestroyDB(const std::string& name, const Options& options) {
     std::vector<std::string> files;
     if (owner_of(env) == nullptr) {
       status = guarded([&] { files = core::list_kept_files(paths.data); });
+      core::records::index_file::remove_of(paths.data);
     }
     for (const std::string& each : there) {
       if (core::is_unfinished_file(each)) files.push_back(name + "/" + each);
@@ -327,7 +332,8 @@ Status DestroyDB(const std::string& name, const Options& options) {
     for (const std::string& file :
          {paths.lost, core::log_of(paths.data), paths.unfinished_repair,
           core::log_of(paths.unfinished_repair), paths.copied, core::log_of(paths.copied),
-          paths.log, paths.old_log, paths.completed, paths.data}) {
+          core::records::index_file::name_beside(paths.data), paths.log, paths.old_log,
+          paths.completed, paths.data}) {
       files.push_back(file);
     }
     for (const std::string& file : files) {

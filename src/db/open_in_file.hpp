@@ -6,6 +6,7 @@
 #include <outlast/domain/concept.hpp>
 #include <outlast/pool/pool.hpp>
 #include <src/db/btree_engine.hpp>
+#include <src/db/records/index_file.hpp>
 #include <src/db/records/record_engine.hpp>
 #include <src/db/store_files.hpp>
 
@@ -57,6 +58,18 @@ template <domain::persistence_domain D>
               "the file was replaced by that of another engine while it was opened; try again");
 }
 
+/// Returns the place of an index that outlives the process, or nullptr if there is none.
+template <domain::persistence_domain D>
+[[nodiscard]] std::shared_ptr<records::kept_region> index_of(const basic_pool<D>& pool,
+                                                             const store_options& wanted) {
+  constexpr std::size_t bytes_for_one_of_index = 6;
+  const std::string& path = pool.path();
+  if (path.empty()) return nullptr;
+  if (!wanted.keeps_index || wanted.new_index) records::index_file::remove_of(path);
+  if (!wanted.keeps_index) return nullptr;
+  return records::index_file::open(path, pool.uuid(), bytes_of_file(path) / bytes_for_one_of_index);
+}
+
 /// Makes the engine of the store in a pool, or of a new one. The other arguments are those of the
 /// engines.
 template <domain::persistence_domain D>
@@ -83,8 +96,10 @@ template <domain::persistence_domain D>
     if (is_limited && pool->limit_bytes() != wanted.capacity_bytes) {
       pool->set_limit(wanted.capacity_bytes);
     }
+    std::shared_ptr<records::kept_region> index;
+    if (!is_volatile && image == nullptr) index = index_of(*pool, wanted);
     return std::make_unique<records::record_engine<D>>(std::move(pool), wanted, is_volatile,
-                                                       std::move(image));
+                                                       std::move(image), std::move(index));
   }
 }
 

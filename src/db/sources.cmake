@@ -21,6 +21,7 @@ outlast_sources(outlast_library db
   mapped_engine.cpp
   media.cpp
   records/hash.cpp
+  records/index_file.cpp
   repair.cpp
   store_files.cpp
   synced_engine.cpp

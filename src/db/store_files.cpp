@@ -1,6 +1,7 @@
 // Operations on the files of stores: existence, permissions, removal, and syncs of directories.
 #include <outlast/base/error.hpp>
 #include <outlast/db/detail/engine.hpp>
+#include <src/db/records/index_file.hpp>
 #include <src/db/store_files.hpp>
 #include <src/pool/file/file_calls.hpp>
 
@@ -48,6 +49,7 @@ void remove_store_files(const std::string& file) {
   const auto remove = [](const std::string& each) {
     if (::unlink(each.c_str()) != 0 && errno != ENOENT) refuse_file(each, "remove it");
   };
+  records::index_file::remove_of(file);
   remove(file);  // even if there is no memory for the name of the log
   remove(log_of(file));
 }

@@ -25,6 +25,12 @@ TEST(StoreKill, a_store_of_records_on_a_disk_loses_nothing) {
 TEST(StoreKill, a_store_of_records_loses_nothing_that_was_not_synced) {
   expect_nothing_lost("store_of_records_window");
 }
+TEST(StoreKill, a_store_whose_index_stays_loses_nothing) {
+  expect_nothing_lost("store_with_index");
+}
+TEST(StoreKill, a_store_on_a_disk_whose_index_stays_loses_nothing) {
+  expect_nothing_lost("store_with_index_window");
+}
 TEST(StoreKill, a_store_behind_a_log_loses_nothing_that_was_synced) {
   expect_nothing_lost("store_synced");
 }

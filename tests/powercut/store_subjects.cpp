@@ -21,19 +21,22 @@ namespace {
 class store_subject final : public subject {
  public:
   /// `syncs`: each write is durable at return on a disk.
+  /// `keeps_index`: the index of a store of records outlives the process.
   store_subject(const std::filesystem::path& folder, bool on_disk, bool syncs,
-                db::StoreEngine engine)
+                db::StoreEngine engine, bool keeps_index)
       : has_records_(engine == db::StoreEngine::kRecords) {
     pool_detail::test_hooks().everything_is_a_disk = on_disk;
+    pool_detail::test_hooks().index_directory = folder.string();  // it goes with the folder
     synced_.sync = syncs;
     db::Options options;
     options.create_if_missing = true;
-    options.paranoid_checks = true;
+    options.paranoid_checks = !keeps_index;  // which make a new index
     db::StoreOptions more;
     more.max_unsynced_time = std::chrono::hours(1);
     more.capacity_bytes = std::size_t{16} << 20;
     more.replicas = 3;
     more.engine = engine;
+    more.keep_index = keeps_index;
     db::DB* opened = nullptr;
     require(db::DB::Open(options, more, folder.string(), &opened));
     store_.reset(opened);
@@ -103,14 +106,15 @@ class store_subject final : public subject {
 constexpr auto records = db::StoreEngine::kRecords;
 
 definition define_store(const std::string& name, bool on_disk, bool syncs,
-                        db::StoreEngine engine = db::StoreEngine::kReplicas) {
+                        db::StoreEngine engine = db::StoreEngine::kReplicas,
+                        bool keeps_index = false) {
   definition made;
   made.name = made.structure = name;
   made.policy = engine == records ? on_disk ? "records on file" : "records"
                 : on_disk         ? "redo_opt on logged_file"
                                   : "redo_opt on native";
   made.open = [=](const std::filesystem::path& folder) {
-    return std::make_unique<store_subject>(folder, on_disk, syncs, engine);
+    return std::make_unique<store_subject>(folder, on_disk, syncs, engine, keeps_index);
   };
   return made;
 }
@@ -118,10 +122,13 @@ definition define_store(const std::string& name, bool on_disk, bool syncs,
 }  // namespace
 
 std::vector<definition> store_definitions() {
-  return {define_store("store", false, false), define_store("store_synced", true, true),
+  return {define_store("store", false, false),
+          define_store("store_synced", true, true),
           define_store("store_of_records", false, false, records),
           define_store("store_of_records_synced", true, true, records),
-          define_store("store_of_records_window", true, false, records)};
+          define_store("store_of_records_window", true, false, records),
+          define_store("store_with_index", false, false, records, true),
+          define_store("store_with_index_window", true, false, records, true)};
 }
 
 }  // namespace outlast::test::powercut

@@ -127,6 +127,8 @@ class DB {
   ///                                      and the memory of writes
   ///   "outlast.ring-bytes"               part of it that the latest writes occupy until later
   ///                                      writes replace them
+  ///   "outlast.index-was-kept"           1 if the opening has used the index that an earlier
+  ///                                      process has left, otherwise 0
   ///   "outlast.keys"                     number of keys
   ///   "outlast.comparator"               name of the comparator
   ///   "outlast.live-bytes"               bytes of keys and values in one copy, with the overhead

@@ -111,6 +111,14 @@ struct StoreOptions {
   /// Engine of a new store. Open() rejects an existing store with another engine, except with
   /// kAutomatic; `outlast db convert` moves a store to another engine.
   StoreEngine engine = StoreEngine::kAutomatic;
+  /// With the engine kRecords: if true, the index of the keys is in a file in /dev/shm, or beside
+  /// the data if there is not enough space. A kill or a close leaves the file, with about 30 bytes
+  /// for each key, and the next Open() with this option takes milliseconds whatever the size of the
+  /// store. Without the file, such as after a restart of the machine, Open() reads all records. An
+  /// Open() without this option and DestroyDB() remove the file. Options::paranoid_checks makes a
+  /// new one. Has no effect where such a file is impossible, and on a store with the engine
+  /// kReplicas.
+  bool keep_index = false;
 };
 
 }  // namespace OUTLAST_DB_NAMESPACE

@@ -29,7 +29,7 @@ void ordered_index<D, Shape, KeyOf>::make_leaves(std::size_t count, WordAt&& wor
     one->count.store(static_cast<std::uint16_t>(n), relaxed);
     const std::string_view first = key_at(*one, 0);
     if (i != 0) {
-      made.back().low = make_separator(order_.between(key_of_(word_at(i - 1)), first));
+      made.back().low = memory_.make_separator(order_.between(key_of_(word_at(i - 1)), first));
     }
     if (!order_.is_by_bytes()) continue;
     const std::size_t one_key = first.size() > sizeof(typename leaf::head_type)
@@ -69,8 +69,8 @@ void ordered_index<D, Shape, KeyOf>::build(std::vector<std::vector<built_page>>&
     throw;
   }
   if (level.empty()) return;
-  destroy(root_.load(relaxed));
-  root_.store(level[0].what, release);
+  destroy(root_->load(relaxed));
+  root_->store(level[0].what, release);
 }
 
 /// Moves all leaves to `level`, and sets their bounds.
@@ -85,7 +85,7 @@ void ordered_index<D, Shape, KeyOf>::join_parts(std::vector<std::vector<built_pa
     if (!level.empty()) {
       const auto& last = static_cast<const leaf&>(*level.back().what);
       const std::string_view before = key_at(last, count_of(last) - 1);
-      part[0].low = make_separator(
+      part[0].low = memory_.make_separator(
           order_.between(before, key_at(static_cast<const leaf&>(*part[0].what), 0)));
     }
     level.insert(level.end(), part.begin(), part.end());

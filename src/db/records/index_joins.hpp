@@ -17,17 +17,22 @@ namespace outlast::store_detail::records {
 /// that finds a page changed begins again.
 template <domain::persistence_domain D, class Shape, class KeyOf>
 template <class Retire>
-bool ordered_index<D, Shape, KeyOf>::try_to_join(std::string_view key, Retire& retire) {
-  page* at = root_.load(acquire);
+bool ordered_index<D, Shape, KeyOf>::try_to_join(std::string_view key, Retire& retire, note* by) {
+  page* at = root_->load(acquire);
   std::uint64_t version = version_of(*at);
-  if (at != root_.load(acquire)) return false;
+  if (at != root_->load(acquire)) return false;
   if (!at->is_leaf && count_of(*at) == 0) {
     // The root has one child, which becomes the root.
-    if (!try_lock(*at, version)) return false;
+    begin(by, *at);
+    if (!try_lock(*at, version)) {
+      end(by);
+      return false;
+    }
     auto& top = static_cast<inner&>(*at);
-    root_.store(top.children[0].load(relaxed), release);
+    root_->store(top.children[0].load(relaxed), release);
     unlock(top);
-    retire(&top);
+    end(by);
+    retire_page(top, retire);
     return false;
   }
   while (!at->is_leaf) {
@@ -44,9 +49,9 @@ bool ordered_index<D, Shape, KeyOf>::try_to_join(std::string_view key, Retire& r
       bool joined = false;
       const bool is_done = child->is_leaf
                                ? join_children(in, version, *which, static_cast<leaf&>(*child),
-                                               of_child, joined, retire)
+                                               of_child, joined, retire, by)
                                : join_children(in, version, *which, static_cast<inner&>(*child),
-                                               of_child, joined, retire);
+                                               of_child, joined, retire, by);
       if (!is_done || joined) return false;
     }
     at = child;
@@ -62,12 +67,19 @@ template <class Page, class Retire>
 bool ordered_index<D, Shape, KeyOf>::join_children(inner& parent, std::uint64_t of_parent,
                                                    unsigned which, Page& small,
                                                    std::uint64_t version, bool& joined,
-                                                   Retire& retire) {
+                                                   Retire& retire, note* by) {
+  struct ending {
+    note* by;
+    ~ending() { end(by); }
+  } const ends{by};
+  begin(by, parent);
   if (!try_lock(parent, of_parent)) return false;
   const unsigned key = which == 0 ? 0 : which - 1;
   auto& left = static_cast<Page&>(*parent.children[key].load(relaxed));
   auto& right = static_cast<Page&>(*parent.children[key + 1].load(relaxed));
   Page& beside = &left == &small ? right : left;
+  begin(by, beside);
+  begin(by, small);
   const std::uint64_t of_beside = beside.version.load(seq_cst);
   if (is_locked(of_beside) || !try_lock(beside, of_beside)) {
     unlock_unchanged(parent);
@@ -86,15 +98,18 @@ bool ordered_index<D, Shape, KeyOf>::join_children(inner& parent, std::uint64_t 
     return true;
   }
   const separator* const between = parent.keys[key].load(relaxed);
+  save(by);
   append(left, right, between);
   remove_child(parent, key);
+  commit(by);
   // The version of the removed page changes, too: threads that have found it begin again.
   unlock(right);
   unlock(left);
   unlock(parent);
-  retire(&right);
+  retire_page(right, retire);
   if constexpr (std::is_same_v<Page, leaf>) {
     removed_.add(between);
+    memory_.note_retired(sizeof(separator) + between->bytes);
     retire(const_cast<separator*>(between));
   }
   return true;

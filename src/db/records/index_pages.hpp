@@ -7,6 +7,7 @@
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/spin_lock.hpp>
 #include <outlast/domain/volatile_word.hpp>
+#include <src/db/records/kept_heap.hpp>
 
 #include <algorithm>
 #include <array>
@@ -60,7 +61,9 @@ struct separator {
   }
   /// Throws std::bad_alloc.
   [[nodiscard]] static const separator* make(std::string_view text) {
-    void* const memory = ::operator new(sizeof(separator) + text.size());
+    return make_in(::operator new(sizeof(separator) + text.size()), text);
+  }
+  [[nodiscard]] static const separator* make_in(void* memory, std::string_view text) {
     auto* const made = new (memory) separator{.bytes = static_cast<std::uint32_t>(text.size())};
     std::memcpy(made + 1, text.data(), text.size());
     return made;
@@ -89,15 +92,14 @@ class removed_separators {
     if (first_ != nullptr) first_->before = one;
     first_ = one;
   }
-  /// Frees one of them.
-  void destroy(separator* one) noexcept {
-    {
-      const std::lock_guard lock(lock_);
-      if (one->after != nullptr) one->after->before = one->before;
-      (one->before != nullptr ? one->before->after : first_) = one->after;
-    }
-    separator::destroy(one);
+  /// Takes one of them out. The caller frees it.
+  void remove(separator* one) noexcept {
+    const std::lock_guard lock(lock_);
+    if (one->after != nullptr) one->after->before = one->before;
+    (one->before != nullptr ? one->before->after : first_) = one->after;
   }
+  /// Forgets all of them, which are in memory that outlives the object.
+  void forget() noexcept { first_ = nullptr; }
 
  private:
   domain::spin_lock<D> lock_;
@@ -204,9 +206,9 @@ template <class Head>
   return i;
 }
 
-/// Memory for pages, in chunks with large pages. Without `LargePages`, the memory of each page is
-/// allocated and freed on its own, so that tools find wrong accesses. Pages that were not destroyed
-/// end with the object.
+/// Memory for pages and separators, in chunks with large pages. Without `LargePages`, the memory of
+/// each page is allocated and freed on its own, so that tools find wrong accesses. Pages that were
+/// not destroyed end with the object, unless they are in a heap that outlives it.
 /// Thread-safety: all members may be called concurrently, except the destructor.
 template <domain::persistence_domain D, bool LargePages>
 class page_memory {
@@ -218,18 +220,24 @@ class page_memory {
     for (void* const page : single_) ::operator delete(page, std::align_val_t(alignment));
   }
 
+  /// Takes all memory from `heap` from now on. Requires: no page exists, except in the heap.
+  void use(kept_heap<D>& heap) noexcept { kept_ = &heap; }
+  [[nodiscard]] bool is_kept() const noexcept { return kept_ != nullptr; }
+
   /// Returns memory for a `Page`. Throws std::bad_alloc, out_of_space.
   template <class Page>
   [[nodiscard]] Page* make() {
     static_assert(alignof(Page) <= alignment && std::is_trivially_destructible_v<Page>);
-    void* const memory =
-        LargePages ? take(sizeof(Page), free_[Page::number]) : take_single(sizeof(Page));
+    void* const memory = kept_ != nullptr ? kept_->allocate(sizeof(Page))
+                         : LargePages     ? take(sizeof(Page), free_[Page::number])
+                                          : take_single(sizeof(Page));
     bytes_.fetch_add(sizeof(Page), std::memory_order_relaxed);
     return new (memory) Page;
   }
   template <class Page>
   void destroy(Page* page) noexcept {
     bytes_.fetch_sub(sizeof(Page), std::memory_order_relaxed);
+    if (kept_ != nullptr) return kept_->free(page, sizeof(Page));
     const std::lock_guard lock(lock_);
     if constexpr (LargePages) {
       free_list& to = free_[Page::number];
@@ -239,8 +247,29 @@ class page_memory {
       ::operator delete(page, std::align_val_t(alignment));
     }
   }
+  /// Throws std::bad_alloc, out_of_space.
+  [[nodiscard]] const separator* make_separator(std::string_view text) {
+    const std::size_t bytes = sizeof(separator) + text.size();
+    const separator* const made =
+        kept_ != nullptr ? separator::make_in(kept_->allocate(bytes), text) : separator::make(text);
+    bytes_.fetch_add(bytes, std::memory_order_relaxed);
+    return made;
+  }
+  void destroy_separator(const separator* text) noexcept {
+    const std::size_t bytes = sizeof(separator) + text->bytes;
+    bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+    if (kept_ != nullptr) return kept_->free(const_cast<separator*>(text), bytes);
+    separator::destroy(text);
+  }
+  /// Counts an object that is destroyed later, for the case of a kill before that.
+  void note_retired(std::size_t bytes) noexcept {
+    if (kept_ != nullptr) kept_->note_retired(bytes);
+  }
+  void note_destroyed(std::size_t bytes) noexcept {
+    if (kept_ != nullptr) kept_->note_freed(bytes);
+  }
   [[nodiscard]] std::size_t bytes() const noexcept {
-    return bytes_.load(std::memory_order_relaxed);
+    return kept_ != nullptr ? kept_->used() : bytes_.load(std::memory_order_relaxed);
   }
 
  private:
@@ -283,6 +312,7 @@ class page_memory {
   std::size_t left_ = 0;
   std::array<free_list, 2> free_;
   std::set<void*> single_;  ///< without `LargePages`
+  kept_heap<D>* kept_ = nullptr;
   std::atomic<std::size_t> bytes_{0};
 };
 

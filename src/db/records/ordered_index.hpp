@@ -18,7 +18,9 @@
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/volatile_word.hpp>
 #include <outlast/hw/flush.hpp>
+#include <src/db/records/index_notes.hpp>
 #include <src/db/records/index_pages.hpp>
+#include <src/db/records/kept_index.hpp>
 
 #include <algorithm>
 #include <array>
@@ -59,10 +61,27 @@ class ordered_index {
  public:
   /// Throws std::bad_alloc, out_of_space.
   ordered_index(key_order order, KeyOf key_of)
-      : order_(order), key_of_(std::move(key_of)), root_(memory_.template make<leaf>()) {}
-  ~ordered_index() { destroy(root_.load(relaxed)); }
+      : order_(order), key_of_(std::move(key_of)), own_root_(memory_.template make<leaf>()) {}
+  ~ordered_index() {
+    if (memory_.is_kept()) {
+      removed_.forget();
+    } else {
+      destroy(root_->load(relaxed));
+    }
+  }
   ordered_index(const ordered_index&) = delete;
   ordered_index& operator=(const ordered_index&) = delete;
+
+  using note = index_note<D, Shape>;
+  /// The index is in `kept` from now on, which must outlive this object. An index that is there is
+  /// used again. Requires: the index is empty, and no other thread uses it. Throws std::bad_alloc,
+  /// out_of_space.
+  void use(kept_index<D, Shape>& kept) {
+    destroy(root_->load(relaxed));
+    memory_.use(kept.heap());
+    root_ = &kept.root();
+    if (root_->load(relaxed) == nullptr) root_->store(memory_.template make<leaf>(), release);
+  }
 
   /// The slot of a key, or the place for a new slot, in one version of a leaf.
   struct place {
@@ -81,7 +100,7 @@ class ordered_index {
   }
   /// Prefetches the leaf of a key for a find() or has_word() that follows.
   void prefetch(std::string_view key) const {
-    page* at = root_.load(acquire);
+    page* at = root_->load(acquire);
     while (!at->is_leaf) {
       const inner& in = static_cast<const inner&>(*at);
       const std::uint64_t version = version_of(in);
@@ -127,44 +146,61 @@ class ordered_index {
   /// Changes the slot of a key, or inserts one. Under the lock of the leaf, `change(word)` returns
   /// the new word for the present one, which is 0 if the key has no slot. If it returns its
   /// argument, nothing changes. Returns whether the slot has changed. Throws std::bad_alloc and
-  /// out_of_space before the call of `change`, which must not throw.
+  /// out_of_space before the call of `change`, which must not throw. `by`: the note of the calling
+  /// thread, if the index is kept.
   template <class Change>
-  bool update(std::string_view key, place at, Change&& change) {
+  bool update(std::string_view key, place at, Change&& change, note* by = nullptr) {
     for (;;) {
+      begin(by, *at.in);
       if (try_lock(*at.in, at.version)) {
-        if (has_room_for(at)) return update_locked(key, at, change);
+        if (has_room_for(at)) {
+          const bool has_changed = update_locked(key, at, change, by);
+          end(by);
+          return has_changed;
+        }
         unlock_unchanged(*at.in);
-        split_towards(key);
+        end(by);
+        split_towards(key, by);
+      } else {
+        end(by);
       }
       at = find(key);
     }
   }
   /// Removes the slot of a key if it has `word`. Returns whether its leaf has few slots now, so
   /// that join_towards() may be useful.
-  bool remove(std::string_view key, std::uint64_t word) {
+  bool remove(std::string_view key, std::uint64_t word, note* by = nullptr) {
     for (;;) {
       const place at = find(key);
       if (at.word != word || word == 0) return false;
-      if (!try_lock(*at.in, at.version)) continue;
+      begin(by, *at.in);
+      if (!try_lock(*at.in, at.version)) {
+        end(by);
+        continue;
+      }
+      save(by);
       remove_slot(*at.in, at.at);
       const bool is_small = at.in->count.load(relaxed) <= leaf::capacity / 4;
+      commit(by);
       unlock(*at.in);
+      end(by);
       return is_small;
     }
   }
   /// Joins pages with few entries on the way to a key with their neighbours. Calls `retire(gone)`
   /// for each page, and each separator, that no operation finds any more.
   template <class Retire>
-  void join_towards(std::string_view key, Retire&& retire) {
-    while (!try_to_join(key, retire)) {
+  void join_towards(std::string_view key, Retire&& retire, note* by = nullptr) {
+    while (!try_to_join(key, retire, by)) {
     }
   }
   /// Returns the memory of an object that was passed to `retire`. Requires: no thread uses it.
-  void destroy_retired(leaf_page<D, Shape>* gone) noexcept { memory_.destroy(gone); }
-  void destroy_retired(inner_page<D, Shape>* gone) noexcept { memory_.destroy(gone); }
+  void destroy_retired(leaf_page<D, Shape>* gone) noexcept { destroy_retired_page(gone); }
+  void destroy_retired(inner_page<D, Shape>* gone) noexcept { destroy_retired_page(gone); }
   void destroy_retired(separator* gone) noexcept {
-    separator_bytes_.fetch_sub(sizeof(separator) + gone->bytes, relaxed);
-    removed_.destroy(gone);
+    removed_.remove(gone);
+    memory_.note_destroyed(sizeof(separator) + gone->bytes);
+    memory_.destroy_separator(gone);
   }
 
   /// The content of a leaf.
@@ -197,9 +233,7 @@ class ordered_index {
     }
   }
 
-  [[nodiscard]] std::size_t bytes() const noexcept {
-    return memory_.bytes() + separator_bytes_.load(relaxed);
-  }
+  [[nodiscard]] std::size_t bytes() const noexcept { return memory_.bytes(); }
   [[nodiscard]] const key_order& order() const noexcept { return order_; }
   /// Returns a negative number, zero or a positive number, as the keys are ordered.
   [[nodiscard]] int compare(std::string_view a, std::string_view b) const {
@@ -223,7 +257,7 @@ class ordered_index {
   void destroy_built(std::vector<built_page>& made) noexcept {
     for (const built_page& each : made) {
       destroy(each.what);
-      if (each.low != nullptr) separator::destroy(each.low);
+      if (each.low != nullptr) memory_.destroy_separator(each.low);
     }
     made.clear();
   }
@@ -231,7 +265,7 @@ class ordered_index {
   /// Returns the first contradiction in the pages, or "". Requires: no other thread uses the index.
   [[nodiscard]] std::string check() const {
     std::string wrong;
-    check_page(root_.load(relaxed), std::nullopt, std::nullopt, wrong);
+    check_page(root_->load(relaxed), std::nullopt, std::nullopt, wrong);
     return wrong;
   }
 
@@ -267,6 +301,21 @@ class ordered_index {
   }
   static void unlock_unchanged(page& of) {
     of.version.store(of.version.load(relaxed) - 1, release);
+  }
+
+  // ---- notes of an index that is kept ----
+
+  static void begin(note* by, page& next) noexcept {
+    if (by != nullptr) by->begin(next);
+  }
+  static void save(note* by) noexcept {
+    if (by != nullptr) by->save();
+  }
+  static void commit(note* by) noexcept {
+    if (by != nullptr) by->commit();
+  }
+  static void end(note* by) noexcept {
+    if (by != nullptr) by->end();
   }
 
   static unsigned count_of(const page& of) noexcept {
@@ -392,9 +441,9 @@ class ordered_index {
   }
   template <class Choose>
   bool descend_by(Choose&& choose, leaf*& to, std::uint64_t& version) const {
-    page* at = root_.load(acquire);
+    page* at = root_->load(acquire);
     version = version_of(*at);
-    if (at != root_.load(acquire)) return false;
+    if (at != root_->load(acquire)) return false;
     while (!at->is_leaf) {
       const inner& in = static_cast<const inner&>(*at);
       const std::optional<unsigned> which = choose(in, version);
@@ -443,7 +492,7 @@ class ordered_index {
   }
   /// Unlocks the leaf. Requires: it has room for the key.
   template <class Change>
-  bool update_locked(std::string_view key, const place& at, Change& change) {
+  bool update_locked(std::string_view key, const place& at, Change& change, note* by) {
     leaf& in = *at.in;
     const std::uint64_t word = change(at.word);
     if (word == at.word) {
@@ -453,7 +502,9 @@ class ordered_index {
     if (at.word != 0) {
       in.slots[at.at].store(word, release);
     } else {
+      save(by);
       insert_slot(in, at.at, in.count.load(relaxed), key, word);
+      commit(by);
     }
     unlock(in);
     return true;
@@ -523,134 +574,36 @@ class ordered_index {
     }
   }
 
-  // ---- splits ----
+  // ---- splits: index_splits.hpp ----
 
   /// Splits the first full page on the way to a key, until its leaf has been split. Throws
   /// std::bad_alloc and out_of_space without effect on the content.
-  void split_towards(std::string_view key) {
-    while (!try_to_split(key)) {
+  void split_towards(std::string_view key, note* by) {
+    while (!try_to_split(key, by)) {
     }
   }
-  /// Returns true if the leaf has been split, or needs no split any more.
-  bool try_to_split(std::string_view key) {
-    inner* parent = nullptr;
-    std::uint64_t of_parent = 0;
-    unsigned which = 0;
-    page* at = root_.load(acquire);
-    std::uint64_t version = version_of(*at);
-    if (at != root_.load(acquire)) return false;
-    while (count_of(*at) < (at->is_leaf ? leaf::capacity : inner::capacity)) {
-      if (at->is_leaf) return still(*at, version);
-      auto& in = static_cast<inner&>(*at);
-      const std::optional<unsigned> chosen = child_for(in, version, key, false);
-      if (!chosen) return false;
-      page* const child = in.children[*chosen].load(acquire);
-      if (!still(in, version)) return false;
-      const std::uint64_t of_child = version_of(*child);
-      if (!still(in, version)) return false;
-      parent = &in;
-      of_parent = version;
-      which = *chosen;
-      at = child;
-      version = of_child;
-    }
-    if (parent != nullptr && !try_lock(*parent, of_parent)) return false;
-    if (!try_lock(*at, version)) {
-      if (parent != nullptr) unlock_unchanged(*parent);
-      return false;
-    }
-    const bool is_leaf = at->is_leaf;
-    split_locked(parent, which, *at, key);
-    return is_leaf;
-  }
-  /// Splits a locked page under its locked parent, or the root, and unlocks both.
-  void split_locked(inner* parent, unsigned which, page& full, std::string_view key) {
-    inner* top = nullptr;
-    page* right = nullptr;
-    const separator* between = nullptr;
-    try {
-      if (parent == nullptr) {
-        top = memory_.template make<inner>();
-        top->level = static_cast<std::uint8_t>(full.level + 1);
-      }
-      right = full.is_leaf ? split(static_cast<leaf&>(full), key, between)
-                           : split(static_cast<inner&>(full), between);
-    } catch (...) {
-      if (top != nullptr) memory_.destroy(top);
-      unlock_unchanged(full);
-      if (parent != nullptr) unlock_unchanged(*parent);
-      throw;
-    }
-    if (parent != nullptr) {
-      insert_child(*parent, which, between, right);
-      unlock(*parent);
-    } else {
-      top->children[0].store(&full, relaxed);
-      insert_child(*top, 0, between, right);
-      root_.store(top, release);
-    }
-    unlock(full);
-  }
-  page* split(leaf& full, std::string_view key, const separator*& between) {
-    constexpr unsigned count = leaf::capacity;
-    // Keys that arrive in ascending order fill their leaves.
-    const bool ascends = compare(key, key_at(full, count - 1)) > 0;
-    const unsigned kept = ascends ? count - 1 : count / 2;
-    leaf* const right = memory_.template make<leaf>();
-    try {
-      between = make_separator(order_.between(key_at(full, kept - 1), key_at(full, kept)));
-    } catch (...) {
-      memory_.destroy(right);
-      throw;
-    }
-    right->copy_prefix(full);
-    for (unsigned i = kept; i < count; ++i) {
-      right->heads[i - kept].store(full.heads[i].load(relaxed), relaxed);
-      right->slots[i - kept].store(full.slots[i].load(relaxed), relaxed);
-    }
-    right->count.store(static_cast<std::uint16_t>(count - kept), relaxed);
-    right->low.store(between, relaxed);
-    right->high.store(full.high.load(relaxed), relaxed);
-    narrow(*right, count - kept);
-    full.high.store(between, release);
-    full.count.store(static_cast<std::uint16_t>(kept), relaxed);
-    narrow(full, kept);
-    return right;
-  }
-  page* split(inner& full, const separator*& between) {
-    constexpr unsigned count = inner::capacity;
-    constexpr unsigned kept = count / 2;
-    constexpr unsigned moved = count - kept - 1;
-    inner* const right = memory_.template make<inner>();
-    right->level = full.level;
-    between = full.keys[kept].load(relaxed);
-    right->copy_prefix(full);
-    for (unsigned i = 0; i < moved; ++i) {
-      right->heads[i].store(full.heads[kept + 1 + i].load(relaxed), relaxed);
-      right->keys[i].store(full.keys[kept + 1 + i].load(relaxed), relaxed);
-    }
-    for (unsigned i = 0; i <= moved; ++i) {
-      right->children[i].store(full.children[kept + 1 + i].load(relaxed), relaxed);
-    }
-    right->count.store(static_cast<std::uint16_t>(moved), relaxed);
-    narrow(*right, moved);
-    full.count.store(static_cast<std::uint16_t>(kept), relaxed);
-    narrow(full, kept);
-    return right;
-  }
-  const separator* make_separator(std::string_view text) {
-    const separator* const made = separator::make(text);
-    separator_bytes_.fetch_add(sizeof(separator) + text.size(), relaxed);
-    return made;
+  bool try_to_split(std::string_view key, note* by);
+  void split_locked(inner* parent, unsigned which, page& full, std::string_view key, note* by);
+  page* split(leaf& full, std::string_view key, const separator*& between);
+  page* split(inner& full, const separator*& between);
+  template <class Page>
+  void destroy_retired_page(Page* gone) noexcept {
+    memory_.note_destroyed(sizeof(Page));
+    memory_.destroy(gone);
   }
 
   // ---- joins: index_joins.hpp ----
 
   template <class Retire>
-  bool try_to_join(std::string_view key, Retire& retire);
+  bool try_to_join(std::string_view key, Retire& retire, note* by);
   template <class Page, class Retire>
   bool join_children(inner& parent, std::uint64_t of_parent, unsigned which, Page& small,
-                     std::uint64_t version, bool& joined, Retire& retire);
+                     std::uint64_t version, bool& joined, Retire& retire, note* by);
+  template <class Page, class Retire>
+  void retire_page(Page& gone, Retire& retire) {
+    memory_.note_retired(sizeof(Page));
+    retire(&gone);
+  }
   [[nodiscard]] static bool can_join(const leaf& left, const leaf& right);
   [[nodiscard]] static bool can_join(const inner& left, const inner& right);
   void append(leaf& to, leaf& from, const separator* between);
@@ -666,7 +619,7 @@ class ordered_index {
     auto* const in = static_cast<inner*>(at);
     const unsigned count = count_of(*in);
     for (unsigned i = 0; i <= count; ++i) destroy(in->children[i].load(relaxed));
-    for (unsigned i = 0; i < count; ++i) separator::destroy(in->keys[i].load(relaxed));
+    for (unsigned i = 0; i < count; ++i) memory_.destroy_separator(in->keys[i].load(relaxed));
     memory_.destroy(in);
   }
 
@@ -680,12 +633,13 @@ class ordered_index {
   key_order order_;
   KeyOf key_of_;
   page_memory<D, Shape::large_pages> memory_;
-  std::atomic<std::size_t> separator_bytes_{0};
   removed_separators<D> removed_;
-  domain::volatile_word<D, page*> root_;
+  domain::volatile_word<D, page*> own_root_;
+  domain::volatile_word<D, page*>* root_ = &own_root_;
 };
 
 }  // namespace outlast::store_detail::records
 
 #include <src/db/records/index_build.hpp>
 #include <src/db/records/index_joins.hpp>
+#include <src/db/records/index_splits.hpp>

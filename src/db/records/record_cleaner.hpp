@@ -184,7 +184,9 @@ unsigned record_store<D, Shape>::copy_some(hand& mine, group_of_records& of, uns
     copy_short(mine, of, first, end, *open, to, bytes);
   }
   for (unsigned i = first; i < end; ++i) {
-    if (of.all[i].is_copied()) install_copy(of.all[i]);
+    if (!of.all[i].is_copied()) continue;
+    if (mine.noted != nullptr) mine.noted->note_written(of.all[i].to, open->ordinal);
+    install_copy(of.all[i]);
   }
   return end;
 }
@@ -198,7 +200,7 @@ std::uint32_t record_store<D, Shape>::age_of_copy(const moved& of, const segment
 }
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::copy_short(hand& mine, group_of_records& of, unsigned first,
-                                        unsigned end, const segment<D>& in, std::byte* to,
+                                        unsigned end, segment<D>& in, std::byte* to,
                                         std::size_t bytes) {
   const std::uint64_t offset = this->pool().pages().offset_of(to);
   std::size_t at = 0;
@@ -212,7 +214,7 @@ void record_store<D, Shape>::copy_short(hand& mine, group_of_records& of, unsign
     at += bytes_of(record);
   }
   // (P5) the copies are durable before their slots are stored, and before the victim ends.
-  place_bytes(mine, to, bytes);
+  place_bytes(mine, in, to, bytes);
 }
 /// Copies a group of one record.
 template <domain::persistence_domain D, class Shape>
@@ -230,11 +232,14 @@ void record_store<D, Shape>::copy_long(group_of_records& of, unsigned first, uns
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::install_copy(const moved& each) {
   const std::string_view key = record_at(each.from).key();
-  static_cast<void>(index_.update(key, index_.find(key), [&](std::uint64_t there) {
-    if (!is_node(there)) return there == each.from ? each.to : there;
-    static_cast<void>(replace_in_chain<D>(there, each.from, each.to));
-    return there;
-  }));
+  static_cast<void>(index_.update(
+      key, index_.find(key),
+      [&](std::uint64_t there) {
+        if (!is_node(there)) return there == each.from ? each.to : there;
+        static_cast<void>(replace_in_chain<D>(there, each.from, each.to));
+        return there;
+      },
+      hands_.local().noted));
 }
 
 template <domain::persistence_domain D, class Shape>
@@ -251,9 +256,14 @@ void record_store<D, Shape>::drop_tombstones(const group_of_records& of) {
   for (unsigned i = 0; i < of.count; ++i) {
     if (of.all[i].what != fate::dropped) continue;
     const std::string_view key = record_at(of.all[i].from).key();
-    const bool is_small = index_.remove(key, of.all[i].from);
-    static_cast<void>(tombstones_.add(-1));
-    if (is_small) index_.join_towards(key, [this](auto* gone) { this->retire(gone); });
+    note* const noted = hands_.local().noted;
+    const bool is_small = index_.remove(key, of.all[i].from, noted);
+    if (noted != nullptr) {
+      noted->tombstones.store(noted->tombstones.load(relaxed) - 1, relaxed);
+    } else {
+      static_cast<void>(tombstones_.add(-1));
+    }
+    if (is_small) index_.join_towards(key, [this](auto* gone) { this->retire(gone); }, noted);
   }
 }
 
@@ -377,7 +387,7 @@ bool record_store<D, Shape>::clean_some(std::size_t bytes) {
   }
   if (clean(bytes, {.oldest = true, .before = until})) return true;
   renewed_until_.store(0, relaxed);
-  tombstones_left_.store(tombstones_.sum(), relaxed);
+  tombstones_left_.store(tombstones(), relaxed);
   return false;
 }
 template <domain::persistence_domain D, class Shape>
@@ -397,7 +407,7 @@ bool record_store<D, Shape>::has_many_nodes() const {
 /// last pass over all segments left.
 template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::has_many_tombstones(const use_of_segments& use) const {
-  const std::int64_t present = tombstones_.sum();
+  const std::int64_t present = tombstones();
   const std::int64_t least =
       std::max<std::int64_t>(Shape::few_tombstones, 2 * tombstones_left_.load(relaxed));
   if (present < least) return false;
@@ -409,7 +419,7 @@ bool record_store<D, Shape>::has_many_tombstones(const use_of_segments& use) con
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::compact() {
   // A pass returns the records that the tombstones of the pass before it had to hide.
-  for (std::int64_t last = 0, left = tombstones_.sum();; left = tombstones_.sum()) {
+  for (std::int64_t last = 0, left = tombstones();; left = tombstones()) {
     seal_all();
     const std::uint64_t end = segments_.next_ordinal();
     while (left != 0 && clean(Shape::max_segment_bytes, {.oldest = true, .before = end})) {

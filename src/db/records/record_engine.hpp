@@ -38,15 +38,19 @@ class record_engine final : public engine {
   static constexpr const char* root_name = "store";
 
   /// `is_volatile`: the pool is in ordinary memory. `image`: the image of the pool; the store is
-  /// then open for reading only. Throws the errors of root_sessions::attach() and record_store.
+  /// then open for reading only. `index`: nullptr, or the place of an index that outlives the
+  /// process. Throws the errors of root_sessions::attach() and record_store.
   record_engine(std::shared_ptr<basic_pool<D>> pool, const store_options& wanted,
-                bool is_volatile = false, std::unique_ptr<read_image> image = nullptr)
+                bool is_volatile = false, std::unique_ptr<read_image> image = nullptr,
+                std::shared_ptr<kept_region> index = nullptr)
       : is_volatile_(is_volatile),
         image_(std::move(image)),
+        index_(std::move(index)),
         pool_(std::move(pool)),
         opened_with_(wanted),
         all_(std::in_place, *pool_, root_name, store::type(),
-             named_order{wanted.order, wanted.order_name, wanted.any_order}, wanted.salvage) {
+             named_order{wanted.order, wanted.order_name, wanted.any_order}, wanted.salvage,
+             index_.get()) {
     const bool is_for_reading = image_ != nullptr;
     if constexpr (domain::has_real_threads<D>) {
       if (!is_for_reading) start_threads();
@@ -147,6 +151,7 @@ class record_engine final : public engine {
     return (*all_)->index_bytes() + (is_volatile_ ? (*all_)->segment_use().bytes : 0);
   }
   std::size_t ring_bytes() const override { return 0; }
+  bool has_reopened_index() const override { return (*all_)->has_reopened(); }
   /// For verification.
   [[nodiscard]] store& records() noexcept { return **all_; }
   void close() override {
@@ -301,6 +306,7 @@ class record_engine final : public engine {
 
   bool is_volatile_;
   std::unique_ptr<read_image> image_;  // null if the store can be written
+  std::shared_ptr<kept_region> index_;
   std::shared_ptr<basic_pool<D>> pool_;
   store_options opened_with_;
   std::optional<roots::attached<store>> all_;

@@ -81,6 +81,7 @@ std::byte* record_store<D, Shape>::take_shared(hand& mine, std::size_t bytes, pu
   std::byte* const to = take_room(*in, bytes);
   D::store(*reinterpret_cast<std::atomic<std::uint64_t>*>(to), reserved_word(bytes, in->salt),
            std::memory_order_release);
+  in->note_filled(this->pool().pages().offset_of(to) + bytes);
   mine.target = in;
   return to;
 }
@@ -253,6 +254,8 @@ auto record_store<D, Shape>::present_boot() -> boot {
 /// segment from which tombstones have gone ends after those that have older records of their keys.
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::end_with_marks(segment<D>& done, std::uint64_t ends_after) {
+  // A tombstone whose slot an earlier life has removed hides records of segments that it left.
+  ends_after = std::max(ends_after, left_until_.load(relaxed));
   unended_.fetch_add(1, relaxed);
   const std::lock_guard lock(cleaned_lock_);
   // A mark may be in progress that does not cover the copies any more. Then the next one does, and

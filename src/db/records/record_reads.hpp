@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 namespace outlast::store_detail::records {
 
@@ -224,7 +226,67 @@ std::string record_store<D, Shape>::check() {
     }
     next = leaf.high;
   }
-  return "";
+  return check_records();
+}
+/// Calls `visit(place)` for each intact record that counts if it is the newest of its key.
+/// Requires: no other thread uses the store.
+template <domain::persistence_domain D, class Shape>
+template <class Visit>
+void record_store<D, Shape>::for_each_record(Visit&& visit) {
+  std::vector<std::uint64_t> entries;
+  segments_.for_each([&](const segment<D>& in) {
+    const std::size_t end = in.end.load(relaxed);
+    for (std::size_t at = sizeof(segment_header); at < end;) {
+      if (state_of_record(in.begin + at, end - at, in.salt) != record_state::intact) {
+        at += record_align;  // damage to which the index refers is found there
+        continue;
+      }
+      const record_header& record = record_at(in.offset + at);
+      if (record.kind() != record_kind::batch) {
+        const bool counts = record.kind() != record_kind::space && !record.is_entry();
+        if (counts) visit(in.offset + at);
+        at += bytes_of(record);
+        continue;
+      }
+      entries.clear();
+      const std::size_t next =
+          scan_batch(in.begin, at, end, in.salt, record_state::intact, entries);
+      for (const std::uint64_t each : entries) visit(in.offset + each);
+      at = next == 0 ? at + batch_head_bytes : next;
+    }
+  });
+}
+/// Returns a record that is newer than what the index has for its key, or "". Requires: no other
+/// thread uses the store.
+template <domain::persistence_domain D, class Shape>
+std::string record_store<D, Shape>::check_records() {
+  std::vector<std::uint64_t> without_slots;
+  std::uint64_t newer = 0;
+  for_each_record([&](std::uint64_t each) {
+    const record_header& record = record_at(each);
+    const std::uint64_t word = index_.find(record.key()).word;
+    if (word != 0) {
+      if (record_at(newest_record<D>(word)).version < record.version) newer = each;
+    } else if (record.kind() == record_kind::put) {
+      without_slots.push_back(each);
+    }
+  });
+  // A slot goes before the segment of its tombstone, which can have older records, too.
+  std::unordered_map<std::string_view, std::uint64_t> erased;
+  if (!without_slots.empty()) {
+    for_each_record([&](std::uint64_t each) {
+      const record_header& record = record_at(each);
+      if (record.kind() != record_kind::tombstone) return;
+      std::uint64_t& last = erased[record.key()];
+      last = std::max(last, record.version);
+    });
+  }
+  for (const std::uint64_t each : without_slots) {
+    const auto at = erased.find(record_at(each).key());
+    if (at == erased.end() || at->second < record_at(each).version) newer = each;
+  }
+  if (newer == 0) return "";
+  return "the index has no version as new as that of the record at offset " + std::to_string(newer);
 }
 
 /// Seals all segments, so that the next opening does not search for their ends.

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,14 +21,15 @@ namespace outlast::store_detail::records {
 
 template <domain::persistence_domain D, class Shape>
 record_store<D, Shape>::record_store(typename base_type::pool_type& in, const attached_root& root,
-                                     const named_order& order, bool salvage)
+                                     const named_order& order, bool salvage, kept_region* region)
     : base_type(in, root, pool_format::recovery_mode::scan),
       pool_base_(in.base()),
       epochs_(in.template service<epochs_type>()),
+      kept_(region == nullptr ? nullptr : std::make_unique<kept_index<D, Shape>>(*region)),
       segments_(this->arena(), in.base()),
       index_(order.order, key_of_slot{this}),
       locks_(order.order),
-      hands_([](std::uint32_t) { return std::make_unique<hand>(); }) {
+      hands_([this](std::uint32_t) { return make_hand(); }) {
   if (root.state == root_state::fresh) {
     create(order);
   } else {
@@ -53,8 +55,10 @@ void record_store<D, Shape>::create(const named_order& order) {
   order_name_ = order.name;
   segments_.set_secret(secret());
   segments_.number_from(1, 1);
+  if (kept_ != nullptr) begin_index();
   if constexpr (is_grouped) begin_marks();
   this->pool().publish_root(this->root().index, header_);
+  if (kept_ != nullptr) kept_->confirm(1, header_->origin);
 }
 
 /// Returns a number that another store in the same root does not have.
@@ -77,15 +81,32 @@ template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::open(const named_order& order, bool salvage) {
   read_header(order);
   segments_.set_secret(secret());
-  const std::uint64_t next_ordinal = recover(salvage);
+  const stored_blocks blocks = list_blocks();
+  std::vector<found_part> found(std::max(domain::threads_for_opening<D>(), 1U));
+  {
+    const domain::tolerates_freed<D> looking;
+    find_marks(blocks, salvage, found.front());
+  }
+  std::uint64_t next_ordinal = 0;
+  if (kept_ != nullptr && !salvage && can_reopen(blocks)) {
+    next_ordinal = reopen(blocks, found.front());
+  } else {
+    if (kept_ != nullptr) begin_index();
+    next_ordinal = recover(blocks, salvage, found);
+  }
   // Segments of this life have other salts, durably before the first of them exists.
   const std::uint64_t life = D::load(header_->life, relaxed) + 1;
   D::store(header_->life, life, relaxed);
   domain::note_store<D>();
   domain::persist<D>(&header_->life, sizeof header_->life);
   segments_.number_from(life, next_ordinal);
-  if constexpr (is_grouped) begin_marks();
+  if constexpr (is_grouped) {
+    begin_marks();
+    end_left();
+  }
   found_.reset();
+  // (P11) after the life: until here the index is that of the life before.
+  if (kept_ != nullptr) kept_->confirm(life, header_->origin);
   // The records have no pointers.
   if (this->root().pointers_base != this->pool().base()) {
     this->pool().root_relocated(this->root().index);
@@ -161,20 +182,23 @@ struct record_store<D, Shape>::found_part {
   std::string damage;  ///< the first one
 };
 
-/// Returns the ordinal of the next segment.
+/// Lists the blocks of the root, except the header.
 template <domain::persistence_domain D, class Shape>
-std::uint64_t record_store<D, Shape>::recover(bool salvage) {
-  const unsigned threads = domain::threads_for_opening<D>();
-  const bool persists = D::flushes() && this->pool().pages().blocks_may_be_unflushed();
+auto record_store<D, Shape>::list_blocks() -> stored_blocks {
   stored_blocks blocks;
   this->arena().for_each_stored_block([&](void* block, std::size_t stride) {
     if (block != header_) blocks.emplace_back(static_cast<std::byte*>(block), stride);
   });
-  std::vector<found_part> found(std::max(threads, 1U));
-  {
-    const domain::tolerates_freed<D> looking;
-    find_marks(blocks, salvage, found.front());
-  }
+  return blocks;
+}
+
+/// Finds all records and builds the index. `found`: one for each thread. Returns the ordinal of the
+/// next segment.
+template <domain::persistence_domain D, class Shape>
+std::uint64_t record_store<D, Shape>::recover(const stored_blocks& blocks, bool salvage,
+                                              std::vector<found_part>& found) {
+  const unsigned threads = domain::threads_for_opening<D>();
+  const bool persists = D::flushes() && this->pool().pages().blocks_may_be_unflushed();
   std::atomic<std::size_t> next{0};
   base::in_parallel(threads, [&](unsigned worker) {
     // The blocks are searched for segments before it is known which are in use.
@@ -184,13 +208,26 @@ std::uint64_t record_store<D, Shape>::recover(bool salvage) {
       if (persists) domain::flush<D>(block, sizeof(segment_header));
       scan(block, stride, salvage, found[worker]);
     }
-    // (P8) what was found in an open segment is durable before the segment is sealed.
-    domain::fence<D>();
-    for (const auto& [open, end] : found[worker].open) {
-      segments_.store_sealed(*open, end);
-    }
-    domain::fence<D>();
+    seal_found(found[worker]);
   });
+  free_blocks_without_use(threads);
+  build(found);
+  for (const found_part& each : found) {
+    if (damage_.empty() && !each.damage.empty()) damage_ = "the store of records " + each.damage;
+  }
+  return last_ordinal_of(found) + 1;
+}
+/// Seals the open segments that were found. Durable at return.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::seal_found(const found_part& found) {
+  // (P8) what was found in an open segment is durable before the segment is sealed.
+  domain::fence<D>();
+  for (const auto& [open, end] : found.open) segments_.store_sealed(*open, end);
+  domain::fence<D>();
+}
+/// Frees the blocks that are neither the header nor segments nor marks.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::free_blocks_without_use(unsigned threads) {
   if constexpr (!is_grouped) remove_marks();
   this->arena().recover_by_scan(
       [&](void* block, std::size_t, std::uint64_t) {
@@ -201,13 +238,12 @@ std::uint64_t record_store<D, Shape>::recover(bool salvage) {
                    nullptr;
       },
       threads, true);
-  build(found);
-  std::uint64_t last_ordinal = 0;
-  for (const found_part& each : found) {
-    last_ordinal = std::max(last_ordinal, each.last_ordinal);
-    if (damage_.empty() && !each.damage.empty()) damage_ = "the store of records " + each.damage;
-  }
-  return last_ordinal + 1;
+}
+template <domain::persistence_domain D, class Shape>
+std::uint64_t record_store<D, Shape>::last_ordinal_of(const std::vector<found_part>& found) {
+  std::uint64_t last = 0;
+  for (const found_part& each : found) last = std::max(last, each.last_ordinal);
+  return last;
 }
 
 /// Enters the segment in a block, if there is one that counts. Otherwise returns nullptr. Sets
@@ -249,10 +285,11 @@ segment<D>* record_store<D, Shape>::adopt_found(std::byte* block, std::size_t st
   return &segments_.adopt(block, how.end);
 }
 
-/// Finds the records of a segment, if the block is one.
+/// Finds the records of a segment, if the block is one. `from`: the bytes before it are known, and
+/// only a write that a kill has interrupted can be after them.
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::scan(std::byte* block, std::size_t stride, bool salvage,
-                                  found_part& to) {
+                                  found_part& to, std::size_t from) {
   scanned how;
   segment<D>* const adopted = adopt_found(block, stride, salvage, to, how);
   if (adopted == nullptr) return;
@@ -260,13 +297,17 @@ void record_store<D, Shape>::scan(std::byte* block, std::size_t stride, bool sal
   const segment_header& header = in.header();
   const std::uint64_t offset = in.offset;
   const auto [end, is_open, is_durable] = how;
-  std::size_t at = sizeof header;
+  const bool is_whole = from == sizeof header;
+  const auto is_interrupted = [&](std::size_t here) {
+    return is_open && (!is_whole || !has_record_after(block, here, end));
+  };
+  std::size_t at = from;
   std::size_t last = at;
   std::uint64_t dead = 0;
   std::size_t parts = 0;
   while (at < end) {
     const record_state found = state_of_record(block + at, end - at, header.salt);
-    if (is_open && found != record_state::intact && !has_record_after(block, at, end)) break;
+    if (found != record_state::intact && is_interrupted(at)) break;
     if (found == record_state::damaged) {
       note_damage("has a damaged record at offset " + std::to_string(offset + at), salvage, to);
       at += record_align;
@@ -279,7 +320,7 @@ void record_store<D, Shape>::scan(std::byte* block, std::size_t stride, bool sal
     if (record.kind() == record_kind::batch) {
       std::size_t next = scan_batch(block, at, end, header.salt, record_state::intact, to.batch);
       if (next == 0) {
-        if (is_open && !has_record_after(block, at, end)) break;
+        if (is_interrupted(at)) break;
         next = scan_batch(block, at, end, header.salt, record_state::damaged_value, to.batch);
       }
       if (next == 0) {
@@ -300,8 +341,8 @@ void record_store<D, Shape>::scan(std::byte* block, std::size_t stride, bool sal
     ++parts;
     for (const std::uint64_t each : to.batch) note_found(block, each, offset, to);
   }
-  in.dead_bytes.store(dead, relaxed);
-  if (parts == 1) note_only(in, at);
+  in.dead_bytes.store(is_whole ? dead : in.dead_bytes.load(relaxed) + dead, relaxed);
+  if (is_whole && parts == 1) note_only(in, at);
   if (!is_open && is_durable) return;
   in.end.store(at, relaxed);
   to.open.emplace_back(&in, at);
@@ -309,12 +350,12 @@ void record_store<D, Shape>::scan(std::byte* block, std::size_t stride, bool sal
   // The writes before the last one have waited for their fences. The bytes of the last one, or of
   // the last copies of the cleaner, may have been streamed by a thread that was killed, and a flush
   // has no effect on these.
-  if (at == sizeof header) return;
-  const std::size_t copies = std::min(at - sizeof header, Shape::max_copied_record);
-  const std::size_t from = std::min(last, at - copies);
-  const std::vector<std::byte> copy(block + from, block + at);
-  D::write(block + from, copy.data(), copy.size());
-  domain::flush<D>(block + from, at - from);
+  if (at == from) return;
+  const std::size_t copies = std::min(at - from, Shape::max_copied_record);
+  const std::size_t first = std::min(last, at - copies);
+  const std::vector<std::byte> copy(block + first, block + at);
+  D::write(block + first, copy.data(), copy.size());
+  domain::flush<D>(block + first, at - first);
 }
 
 /// Returns whether an intact record follows after `at`, so that what is there is damaged, and no
@@ -425,12 +466,26 @@ void record_store<D, Shape>::build(std::vector<found_part>& found) {
     bounds.push_back(sample[p * sample.size() / parts]);
   }
   std::vector<std::vector<typename index_type::built_page>> leaves(parts);
+  std::vector<std::int64_t> puts(parts);
+  std::vector<std::int64_t> tombstones(parts);
   try {
-    base::in_parallel(parts, [&](unsigned p) { build_part(found, bounds, p, leaves[p]); });
+    base::in_parallel(parts, [&](unsigned p) {
+      build_part(found, bounds, p, leaves[p], puts[p], tombstones[p]);
+    });
     index_.build(leaves);
   } catch (...) {
     for (auto& each : leaves) index_.destroy_built(each);
     throw;
+  }
+  const std::int64_t all_puts = std::accumulate(puts.begin(), puts.end(), std::int64_t{0});
+  const std::int64_t all_tombstones =
+      std::accumulate(tombstones.begin(), tombstones.end(), std::int64_t{0});
+  if (kept_ != nullptr) {
+    kept_->count_from(all_puts, all_tombstones);
+    kept_->set_first_version(last_version);
+  } else {
+    keys_.start_at(all_puts);
+    tombstones_.start_at(all_tombstones);
   }
 }
 
@@ -438,7 +493,8 @@ void record_store<D, Shape>::build(std::vector<found_part>& found) {
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::build_part(const std::vector<found_part>& found,
                                         const std::vector<std::uint64_t>& bounds, unsigned part,
-                                        std::vector<typename index_type::built_page>& leaves) {
+                                        std::vector<typename index_type::built_page>& leaves,
+                                        std::int64_t& puts, std::int64_t& tombstones) {
   std::vector<found_record> mine;
   for (const found_part& from : found) {
     for (const found_record& each : from.records) {
@@ -456,17 +512,15 @@ void record_store<D, Shape>::build_part(const std::vector<found_part>& found,
     return record_at(a.place).version > record_at(b.place).version;
   });
   std::size_t kept = 0;
-  std::int64_t puts = 0;
   for (const found_record& each : mine) {
     if (kept != 0 && order_of(mine[kept - 1], each) == 0) {
       count_dead(each.place);
       continue;
     }
-    if (is_put(each.place)) ++puts;
+    ++(is_put(each.place) ? puts : tombstones);
     mine[kept++] = each;
   }
   mine.resize(kept);
-  static_cast<void>(keys_.add(puts));
   index_.make_leaves(kept, [&](std::size_t i) { return mine[i].place; }, leaves);
 }
 

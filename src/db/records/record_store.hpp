@@ -17,6 +17,8 @@
 //                                           before the segment of its tombstone ends
 //   P8  what is found in an open segment    before it is sealed by a recovery
 //   P9  moments of a new life are after those of all intact records
+//   P11 the life of the store          before an index that outlives the process changes:
+//                                           record_reopening.hpp
 // On a disk (is_grouped) writes do not wait, and marks replace P1, P2, P4 and P5: record_marks.hpp.
 // Visible:
 //   V1  a slot is stored under the locks of its key and of its leaf
@@ -48,6 +50,7 @@
 #include <outlast/reclaim/epochs.hpp>
 #include <outlast/root/root_session.hpp>
 #include <src/db/records/format.hpp>
+#include <src/db/records/kept_index.hpp>
 #include <src/db/records/key_locks.hpp>
 #include <src/db/records/object_memory.hpp>
 #include <src/db/records/ordered_index.hpp>
@@ -122,6 +125,7 @@ class record_store final : public roots::root_session<D> {
     hw::prefetch(at + 2 * base::cache_line_size);
   }
   using index_type = ordered_index<D, Shape, key_of_slot>;
+  using note = index_note<D, Shape>;
   using place = typename index_type::place;
 
  public:
@@ -134,8 +138,10 @@ class record_store final : public roots::root_session<D> {
 
   /// Creates the store, or recovers it and builds the index. Throws corruption, error{bad_argument}
   /// if the store has another order, error{newer_version}, out_of_space, std::bad_alloc.
+  /// `region`: nullptr, or the place of an index that outlives the process; it must outlive the
+  /// store. An index of the store that is there is used again, unless `salvage` is true.
   record_store(typename base_type::pool_type& in, const attached_root& root,
-               const named_order& order, bool salvage);
+               const named_order& order, bool salvage, kept_region* region = nullptr);
   ~record_store() override = default;
 
   /// Sets the value of a key.
@@ -229,8 +235,15 @@ class record_store final : public roots::root_session<D> {
   /// other thread uses the store.
   void on_work(std::function<void()> wake) { wake_ = std::move(wake); }
   [[nodiscard]] std::size_t keys() const {
-    return static_cast<std::size_t>(std::max<std::int64_t>(keys_.sum(), 0));
+    const std::int64_t sum = kept_ != nullptr ? kept_->keys() : keys_.sum();
+    return static_cast<std::size_t>(std::max<std::int64_t>(sum, 0));
   }
+  /// Returns the number of erased keys whose tombstones are in the index.
+  [[nodiscard]] std::int64_t tombstones() const {
+    return kept_ != nullptr ? kept_->tombstones() : tombstones_.sum();
+  }
+  /// Returns whether the opening has used the index of an earlier life.
+  [[nodiscard]] bool has_reopened() const noexcept { return has_reopened_; }
   [[nodiscard]] const key_order& order() const noexcept { return index_.order(); }
   [[nodiscard]] const std::string& order_name() const noexcept { return order_name_; }
   /// Returns whether the index has the order of bytes, and the store another one. Keys that the
@@ -284,6 +297,10 @@ class record_store final : public roots::root_session<D> {
     std::vector<std::uint64_t> oldest;  ///< ordinals for successor::oldest
     std::vector<node*> nodes;
     std::vector<std::uint64_t> records;
+    note* noted = nullptr;             ///< of an index that outlives the process
+    std::uint64_t version = 0;         ///< of the present write
+    std::int64_t more_keys = 0;        ///< effect of the present write
+    std::int64_t more_tombstones = 0;  ///< effect of the present write
   };
 
   /// An operation of the calling thread, during which no record that it reads is reused.
@@ -341,11 +358,13 @@ class record_store final : public roots::root_session<D> {
   void remove_overwritten(std::vector<change>& sorted) const;
   [[nodiscard]] bool commit_sorted(hand& mine, const read_set* read);
   void apply_sorted(hand& mine);
-  void install_one(const change& what, const place& at, bool was_put, std::uint64_t record);
+  void install_one(hand& mine, const change& what, const place& at, std::uint64_t record);
   void install_batch(hand& mine, std::uint64_t head, std::size_t bytes);
   void unlink(hand& mine, std::size_t linked, std::uint64_t head, std::size_t bytes, group& with);
   void settle_batch(hand& mine, std::uint64_t moment);
-  void count_keys(bool was_put, bool is_put, bool had_slot);
+  static void count_keys(hand& mine, bool was_put, bool is_put, bool had_slot);
+  void add_counted(hand& mine);
+  [[nodiscard]] std::byte* reserve_room(hand& mine, std::size_t bytes, purpose why);
   [[nodiscard]] successor successor_of(std::uint64_t word);
   [[nodiscard]] std::string_view new_bound(hand& mine) const;
   [[nodiscard]] static constexpr purpose purpose_of(record_kind kind) noexcept {
@@ -362,7 +381,7 @@ class record_store final : public roots::root_session<D> {
   [[nodiscard]] std::byte* take_shared(hand& mine, std::size_t bytes, purpose why);
   void note_written();
   [[nodiscard]] static std::byte* take_room(segment<D>& in, std::size_t bytes);
-  void place_bytes(hand& mine, std::byte* to, std::size_t bytes);
+  void place_bytes(hand& mine, segment<D>& in, std::byte* to, std::size_t bytes);
   [[nodiscard]] std::uint64_t hash_of_only(std::string_view key) const;
   void cancel(std::uint64_t record, std::size_t bytes);
   void prune(node& newest, removed_versions<D>& cut, bool all);
@@ -399,17 +418,20 @@ class record_store final : public roots::root_session<D> {
   [[nodiscard]] unsigned copy_some(hand& mine, group_of_records& of, unsigned first,
                                    segment<D>*& open, purpose why);
   [[nodiscard]] std::uint32_t age_of_copy(const moved& of, const segment<D>& in) const;
-  void copy_short(hand& mine, group_of_records& of, unsigned first, unsigned end,
-                  const segment<D>& in, std::byte* to, std::size_t bytes);
+  void copy_short(hand& mine, group_of_records& of, unsigned first, unsigned end, segment<D>& in,
+                  std::byte* to, std::size_t bytes);
   void copy_long(group_of_records& of, unsigned first, unsigned end, segment<D>& in, std::byte* to);
   void install_copy(const moved& each);
   void drop_tombstones(const group_of_records& of);
   void finish(segment<D>& done, std::uint64_t ends_after);
   void release_later(segment<D>& done);
 
+  using stored_blocks = std::vector<std::pair<std::byte*, std::size_t>>;
+
   // ---- marks: record_marks.hpp ----
   struct marked_segment;
   struct found_marks;
+  struct found_record;
   struct found_part;
   using boot = std::array<std::uint64_t, 2>;
   void await_mark(std::uint64_t number);
@@ -426,7 +448,6 @@ class record_store final : public roots::root_session<D> {
   [[nodiscard]] static constexpr std::size_t mark_capacity() noexcept {
     return (Shape::mark_bytes - sizeof(mark_header)) / sizeof(mark_entry);
   }
-  using stored_blocks = std::vector<std::pair<std::byte*, std::size_t>>;
   void find_marks(const stored_blocks& blocks, bool salvage, found_part& to);
   [[nodiscard]] bool is_whole(const mark_header& mark, const stored_blocks& blocks);
   [[nodiscard]] bool is_whole_until(const std::byte* block, std::size_t end);
@@ -434,17 +455,39 @@ class record_store final : public roots::root_session<D> {
   void begin_marks();
   void remove_marks();
 
+  [[nodiscard]] std::string check_records();
+  template <class Visit>
+  void for_each_record(Visit&& visit);
+
+  // ---- an index that outlives the process: record_reopening.hpp ----
+  [[nodiscard]] std::unique_ptr<hand> make_hand();
+  void begin_index();
+  void use_kept();
+  [[nodiscard]] bool can_reopen(const stored_blocks& blocks);
+  [[nodiscard]] bool has_last_record(const note& of) const;
+  [[nodiscard]] std::uint64_t reopen(const stored_blocks& blocks, found_part& found);
+  [[nodiscard]] std::size_t first_unknown(const segment<D>& of) const;
+  void adopt_kept(std::byte* block, std::size_t stride, found_part& found);
+  void remove_left_nodes();
+  void install_found(const std::vector<found_record>& found);
+  void end_left();
+
   // ---- recovery: record_recovery.hpp ----
   class content;
-  struct found_record;
   struct scanned;
   void create(const named_order& order);
   void open(const named_order& order, bool salvage);
   void read_header(const named_order& order);
-  [[nodiscard]] std::uint64_t recover(bool salvage);
+  [[nodiscard]] stored_blocks list_blocks();
+  [[nodiscard]] std::uint64_t recover(const stored_blocks& blocks, bool salvage,
+                                      std::vector<found_part>& found);
+  void seal_found(const found_part& found);
+  void free_blocks_without_use(unsigned threads);
+  [[nodiscard]] static std::uint64_t last_ordinal_of(const std::vector<found_part>& found);
   [[nodiscard]] segment<D>* adopt_found(std::byte* block, std::size_t stride, bool salvage,
                                         found_part& to, scanned& how);
-  void scan(std::byte* block, std::size_t stride, bool salvage, found_part& to);
+  void scan(std::byte* block, std::size_t stride, bool salvage, found_part& to,
+            std::size_t from = sizeof(segment_header));
   [[nodiscard]] static bool has_record_after(const std::byte* block, std::size_t at,
                                              std::size_t end);
   void note_only(segment<D>& in, std::size_t end);
@@ -454,7 +497,8 @@ class record_store final : public roots::root_session<D> {
                                        std::vector<std::uint64_t>& entries);
   void build(std::vector<found_part>& found);
   void build_part(const std::vector<found_part>& found, const std::vector<std::uint64_t>& bounds,
-                  unsigned part, std::vector<typename index_type::built_page>& leaves);
+                  unsigned part, std::vector<typename index_type::built_page>& leaves,
+                  std::int64_t& puts, std::int64_t& tombstones);
   [[nodiscard]] static std::uint64_t random_origin();
   [[nodiscard]] std::uint64_t secret();
   void note_damage(const std::string& what, bool salvage, found_part& to) const;
@@ -466,9 +510,11 @@ class record_store final : public roots::root_session<D> {
   std::string order_name_;
   bool lacks_order_ = false;
   std::string damage_;  ///< that a salvage has passed over
+  std::unique_ptr<kept_index<D, Shape>> kept_;
+  bool has_reopened_ = false;
   segment_space<D, Shape> segments_;
   moments<D> moments_{2};
-  object_memory<D, node, group> objects_;
+  object_memory<D, Shape, node, group> objects_;
   index_type index_;
   key_locks<D, Shape> locks_;
   writer_gate<D> gate_;
@@ -499,7 +545,8 @@ class record_store final : public roots::root_session<D> {
   std::atomic<std::uint64_t> last_written_{0};  ///< number of the mark that covers the last write
   std::atomic<bool> has_cancelled_{false};      ///< a record since the last mark
   std::atomic<bool> seals_all_{false};          ///< the next mark seals all segments
-  std::atomic<std::size_t> unended_{0};         ///< segments in the following lists
+  std::atomic<std::uint64_t> left_until_{0};  ///< completed marks until the end of what a life left
+  std::atomic<std::size_t> unended_{0};       ///< segments in the following lists
   domain::spin_lock<D> cleaned_lock_;
   segment<D>* cleaned_ = nullptr;  ///< no mark covers their copies yet
   // Of the thread that makes a mark:
@@ -513,7 +560,8 @@ class record_store final : public roots::root_session<D> {
   std::exception_ptr broken_;  ///< of a device that has failed
   std::atomic<bool> is_broken_{false};
   std::uint64_t found_mark_ = 0;
-  std::unique_ptr<found_marks> found_;  ///< during an opening
+  std::unique_ptr<found_marks> found_;                               ///< during an opening
+  std::vector<std::pair<std::uint64_t, segment<D>*>> left_cleaned_;  ///< during an opening
   base::per_thread<hand> hands_;
 };
 
@@ -523,4 +571,5 @@ class record_store final : public roots::root_session<D> {
 #include <src/db/records/record_marks.hpp>
 #include <src/db/records/record_reads.hpp>
 #include <src/db/records/record_recovery.hpp>
+#include <src/db/records/record_reopening.hpp>
 #include <src/db/records/record_writes.hpp>

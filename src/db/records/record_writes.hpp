@@ -39,7 +39,10 @@ void record_store<D, Shape>::write_once(change what) {
   }
   // (V4) the key's lock is held until its slot is stored.
   const successor next = successor_of(at.word);
-  install_one(what, at, was_put, append_one(mine, what, next));
+  mine.version = next.version;
+  mine.more_keys = mine.more_tombstones = 0;
+  count_keys(mine, was_put, what.kind == record_kind::put, at.word != 0);
+  install_one(mine, what, at, append_one(mine, what, next));
 }
 
 /// Returns a version that is larger than that of the newest record of a slot, and the age of the
@@ -70,14 +73,12 @@ std::string_view record_store<D, Shape>::new_bound(hand& mine) const {
 /// Stores the slot of a record that is durable. If there is no memory, removes the record and
 /// throws.
 template <domain::persistence_domain D, class Shape>
-void record_store<D, Shape>::install_one(const change& what, const place& at, bool was_put,
+void record_store<D, Shape>::install_one(hand& mine, const change& what, const place& at,
                                          std::uint64_t record) {
   note_written();
   node* spare = nullptr;
   removed_versions<D> gone;
-  std::uint64_t before = 0;
   const auto replace = [&](std::uint64_t there) {
-    before = there;
     // (V2) under the leaf's lock. A snapshot that is not seen here reads the leaf later, so that it
     // sees the record, and its moment is later.
     if (!moments_.is_watched()) {
@@ -96,7 +97,7 @@ void record_store<D, Shape>::install_one(const change& what, const place& at, bo
     place where = at;
     for (;;) {
       if (spare == nullptr && moments_.is_watched()) spare = objects_.template make<node>();
-      if (index_.update(what.key, where, replace)) break;
+      if (index_.update(what.key, where, replace, mine.noted)) break;
       where = index_.find(what.key);
     }
   } catch (...) {
@@ -105,15 +106,23 @@ void record_store<D, Shape>::install_one(const change& what, const place& at, bo
     throw;
   }
   if (spare != nullptr) objects_.destroy(spare);
-  count_keys(was_put, what.kind == record_kind::put, before != 0);
+  add_counted(mine);
   retire(gone);
 }
-/// Counts the effect of a write. `had_slot`: the key had a record, of any kind.
+/// Adds the change of a key to the effect of the present write. `had_slot`: the key had a record,
+/// of any kind. Requires: the caller holds the lock of the key.
 template <domain::persistence_domain D, class Shape>
-void record_store<D, Shape>::count_keys(bool was_put, bool is_put, bool had_slot) {
-  if (is_put != was_put) static_cast<void>(keys_.add(is_put ? 1 : -1));
+void record_store<D, Shape>::count_keys(hand& mine, bool was_put, bool is_put, bool had_slot) {
+  if (is_put != was_put) mine.more_keys += is_put ? 1 : -1;
   const bool was_tombstone = had_slot && !was_put;
-  if (is_put == was_tombstone) static_cast<void>(tombstones_.add(is_put ? -1 : 1));
+  if (is_put == was_tombstone) mine.more_tombstones += is_put ? -1 : 1;
+}
+/// Counts the effect of the present write, whose records have their slots.
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::add_counted(hand& mine) {
+  if (mine.noted != nullptr) return mine.noted->end_write(mine.version);
+  if (mine.more_keys != 0) static_cast<void>(keys_.add(mine.more_keys));
+  if (mine.more_tombstones != 0) static_cast<void>(tombstones_.add(mine.more_tombstones));
 }
 
 /// Removes versions before `newest` that no snapshot sees: those before the version that the oldest
@@ -158,16 +167,19 @@ template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::remove_unseen(std::string_view key, const place& at, bool all) {
   removed_versions<D> gone;
   node* emptied = nullptr;
-  static_cast<void>(index_.update(key, at, [&](std::uint64_t there) {
-    node* const newest = node_in<D>(there);
-    if (moments_.is_watched()) {
-      prune(*newest, gone, all);
-      return there;
-    }
-    emptied = newest;
-    gone.add_chain(newest->next.load(relaxed));
-    return newest->record.load(relaxed);
-  }));
+  static_cast<void>(index_.update(
+      key, at,
+      [&](std::uint64_t there) {
+        node* const newest = node_in<D>(there);
+        if (moments_.is_watched()) {
+          prune(*newest, gone, all);
+          return there;
+        }
+        emptied = newest;
+        gone.add_chain(newest->next.load(relaxed));
+        return newest->record.load(relaxed);
+      },
+      hands_.local().noted));
   if (emptied != nullptr) retire(emptied);
   retire(gone);
 }
@@ -213,10 +225,19 @@ void record_store<D, Shape>::require_sizes(std::string_view key, std::string_vie
                   std::to_string(is_key ? max_key_bytes : max_value_bytes));
 }
 
-/// Returns space in a segment of the thread, and notes the segment. Throws out_of_space,
-/// std::bad_alloc.
+/// Returns space in a segment of the thread, and notes the segment, and that the thread writes
+/// there. Throws out_of_space, std::bad_alloc.
 template <domain::persistence_domain D, class Shape>
 std::byte* record_store<D, Shape>::reserve(hand& mine, std::size_t bytes, purpose why) {
+  std::byte* const to = reserve_room(mine, bytes, why);
+  if (mine.noted != nullptr) {
+    mine.noted->begin_write(this->pool().pages().offset_of(to), mine.target->ordinal,
+                            mine.more_keys, mine.more_tombstones);
+  }
+  return to;
+}
+template <domain::persistence_domain D, class Shape>
+std::byte* record_store<D, Shape>::reserve_room(hand& mine, std::size_t bytes, purpose why) {
   if constexpr (is_grouped) return reserve_shared(mine, bytes, why);
   if (mine.dedicated != nullptr) segments_.seal(*std::exchange(mine.dedicated, nullptr));
   mine.written += bytes;
@@ -255,7 +276,8 @@ std::byte* record_store<D, Shape>::take_room(segment<D>& in, std::size_t bytes) 
 /// Writes the bytes in the thread's scratch memory. Durable at return. The first word is stored
 /// last, so that a killed process leaves a whole record or none.
 template <domain::persistence_domain D, class Shape>
-void record_store<D, Shape>::place_bytes(hand& mine, std::byte* to, std::size_t bytes) {
+void record_store<D, Shape>::place_bytes(hand& mine, segment<D>& in, std::byte* to,
+                                         std::size_t bytes) {
   const std::byte* const from = mine.scratch.data();
   if (D::flushes() && !is_grouped) {
     D::stream(to, from, bytes);
@@ -270,6 +292,7 @@ void record_store<D, Shape>::place_bytes(hand& mine, std::byte* to, std::size_t 
   if constexpr (is_grouped) return;
   // (P1, P2) the record is durable before a reader can see it.
   domain::fence<D>();
+  in.note_filled(this->pool().pages().offset_of(to) + bytes);
 }
 
 template <domain::persistence_domain D, class Shape>
@@ -282,7 +305,7 @@ std::uint64_t record_store<D, Shape>::append_one(hand& mine, const change& what,
   build_record(mine.scratch.data(), what.key, what.value,
                {what.kind, age_word(mine.target->ordinal, next.oldest, false), next.version},
                mine.target->salt);
-  place_bytes(mine, to, bytes);
+  place_bytes(mine, *mine.target, to, bytes);
   if (mine.target->is_dedicated) mine.target->only_key.store(hash_of_only(what.key), relaxed);
   return this->pool().pages().offset_of(to);
 }
@@ -323,7 +346,10 @@ std::uint64_t record_store<D, Shape>::place_long(segment<D>& in, std::byte* to, 
            std::memory_order_release);
   domain::note_store<D>();
   // (P1, P5) as in place_bytes().
-  if constexpr (!is_grouped) domain::persist<D>(to, bytes);
+  if constexpr (!is_grouped) {
+    domain::persist<D>(to, bytes);
+    in.note_filled(this->pool().pages().offset_of(to) + bytes);
+  }
   if (in.is_dedicated) {
     in.only_key.store(hash_of_only(what.key), relaxed);
   }
@@ -365,7 +391,7 @@ std::uint64_t record_store<D, Shape>::append_batch(hand& mine, std::uint64_t ver
   head.age_or_entries = static_cast<std::uint32_t>(mine.sorted.size());
   head.version = version;
   head.check = head_check_of(head, head.length_kind, 0, salt);
-  place_bytes(mine, to, bytes);
+  place_bytes(mine, *mine.target, to, bytes);
   if (mine.scratch.size() > 4 * Shape::max_copied_record)
     std::vector<std::byte>().swap(mine.scratch);
   return offset;
@@ -385,6 +411,7 @@ void record_store<D, Shape>::cancel(std::uint64_t record, std::size_t bytes) {
     domain::persist<D>(first, sizeof *first);
   }
   in.dead_bytes.fetch_add(bytes, relaxed);
+  if (note* const noted = hands_.local().noted) noted->cancel_write();
 }
 
 // ---- batches ----
@@ -508,6 +535,7 @@ template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::apply_sorted(hand& mine) {
   mine.places.clear();
   mine.oldest.clear();
+  mine.more_keys = mine.more_tombstones = 0;
   std::uint64_t version = 0;
   std::size_t kept = 0;
   std::size_t bytes = batch_head_bytes;
@@ -515,7 +543,9 @@ void record_store<D, Shape>::apply_sorted(hand& mine) {
   for (const change& each : mine.sorted) {
     const place at = index_.find(each.key);
     const bool erases = each.kind == record_kind::tombstone;
-    if (erases && !is_there(at.word)) continue;
+    const bool was_put = is_there(at.word);
+    if (erases && !was_put) continue;
+    count_keys(mine, was_put, !erases, at.word != 0);
     const successor next = successor_of(at.word);
     version = std::max(version, next.version);
     mine.places.push_back(at);
@@ -526,12 +556,12 @@ void record_store<D, Shape>::apply_sorted(hand& mine) {
     ++kept;
   }
   mine.sorted.resize(kept);
+  mine.version = version;
   if (kept == 0) return;
   if (kept == 1) {
     const change& only = mine.sorted[0];
-    const bool was_put = is_there(mine.places[0].word);
     const std::uint64_t record = append_one(mine, only, {version, mine.oldest[0]});
-    return install_one(only, mine.places[0], was_put, record);
+    return install_one(mine, only, mine.places[0], record);
   }
   mine.records.reserve(kept);
   install_batch(mine, append_batch(mine, version, bytes), bytes);
@@ -561,11 +591,13 @@ void record_store<D, Shape>::install_batch(hand& mine, std::uint64_t head, std::
       node& its = *mine.nodes[linked];
       its.group = with;
       its.record.store(mine.records[linked], relaxed);
-      static_cast<void>(
-          index_.update(mine.sorted[linked].key, mine.places[linked], [&](std::uint64_t there) {
+      static_cast<void>(index_.update(
+          mine.sorted[linked].key, mine.places[linked],
+          [&](std::uint64_t there) {
             its.next.store(there, relaxed);
             return word_of(&its);
-          }));
+          },
+          mine.noted));
     }
   } catch (...) {
     unlink(mine, linked, head, bytes, *with);
@@ -576,6 +608,7 @@ void record_store<D, Shape>::install_batch(hand& mine, std::uint64_t head, std::
   std::uint64_t state = group::ready;
   const std::uint64_t stamp = moments_.now() + 3;
   if (with->state.compare_exchange(state, stamp, seq_cst)) state = stamp;
+  add_counted(mine);
   settle_batch(mine, state - 3);
   retire(with);  // no node refers to it any more
 }
@@ -589,10 +622,11 @@ void record_store<D, Shape>::unlink(hand& mine, std::size_t linked, std::uint64_
     node& its = *mine.nodes[i];
     const std::uint64_t before = its.next.load(relaxed);
     if (before == 0) {
-      index_.remove(mine.sorted[i].key, word_of(&its));
+      index_.remove(mine.sorted[i].key, word_of(&its), mine.noted);
     } else {
-      static_cast<void>(index_.update(mine.sorted[i].key, index_.find(mine.sorted[i].key),
-                                      [&](std::uint64_t) { return before; }));
+      static_cast<void>(index_.update(
+          mine.sorted[i].key, index_.find(mine.sorted[i].key),
+          [&](std::uint64_t) { return before; }, mine.noted));
     }
   }
   cancel(head, bytes);
@@ -611,8 +645,6 @@ template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::settle_batch(hand& mine, std::uint64_t moment) {
   for (std::size_t i = 0; i < mine.sorted.size(); ++i) {
     node& its = *mine.nodes[i];
-    const std::uint64_t before = its.next.load(relaxed);
-    count_keys(is_there(before), mine.sorted[i].kind == record_kind::put, before != 0);
     // release: a reader that sees the moment does not need the group (8 in versions.hpp).
     its.moment.store(moment, std::memory_order_release);
     const std::string_view key = mine.sorted[i].key;

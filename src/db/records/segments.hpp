@@ -7,6 +7,7 @@
 #include <outlast/domain/persist.hpp>
 #include <outlast/domain/spin_lock.hpp>
 #include <src/db/records/format.hpp>
+#include <src/db/records/kept_index.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +16,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -28,7 +31,9 @@ struct segment {
   std::uint64_t bytes = 0;
   std::uint64_t ordinal = 0;
   std::uint64_t salt = 0;
-  std::atomic<std::uint64_t> end{0};         ///< bytes in use, with the header
+  std::atomic<std::uint64_t> end{0};  ///< bytes in use, with the header
+  /// Bytes before which all space was filled, or said to be reserved. For the opening after a kill.
+  std::atomic<std::uint64_t> filled{sizeof(segment_header)};
   std::atomic<std::uint64_t> dead_bytes{0};  ///< of records that do not count any more
   std::atomic<std::uint64_t> only_key{0};    ///< hash of the key of its only record; 0: has more
   std::atomic<segment_state> state{segment_state::open};
@@ -43,7 +48,12 @@ struct segment {
   std::uint64_t gone_after = 0;  ///< number of completed marks after which its end is durable
   bool has_ended = false;        ///< operations may still read it
   std::size_t position = 0;      ///< among all segments
+  segment* next_kept = nullptr;  ///< in the list of a kept_index
 
+  /// Notes that all space until `place` was filled, or said to be reserved.
+  void note_filled(std::uint64_t place) noexcept {
+    filled.store(place - offset, std::memory_order_release);
+  }
   [[nodiscard]] segment_header& header() const noexcept {
     return *reinterpret_cast<segment_header*>(begin);
   }
@@ -118,9 +128,36 @@ class segment_space {
       : arena_(arena),
         before_base_(base % granule),
         at_(granule_of(std::size_t{arena.pages().space()} * page_space<D>::page_size) + 1) {}
+  ~segment_space() { closes_ = true; }
   segment_space(const segment_space&) = delete;
   segment_space& operator=(const segment_space&) = delete;
 
+  /// Takes the objects of segments from `kept` from now on, which must outlive this object.
+  /// Requires: there are no segments.
+  void use(kept_index<D, Shape>& kept) noexcept { outlives_ = &kept; }
+  /// Lists the segments that the index of an earlier life has in `kept`, so that adopt() uses their
+  /// objects. Throws std::bad_alloc.
+  void list_kept(kept_index<D, Shape>& kept) {
+    kept_before_.clear();
+    kept.for_each_segment([this](segment_type& each) {
+      if (each.ordinal != 0 && !each.has_ended) kept_before_.emplace(each.ordinal, &each);
+    });
+  }
+  void forget_kept() noexcept { kept_before_.clear(); }
+  [[nodiscard]] const std::unordered_map<std::uint64_t, segment_type*>& kept_before() const {
+    return kept_before_;
+  }
+  /// Frees the objects of the other segments of the earlier life. Requires: all have been adopted
+  /// that exist.
+  void free_kept() {
+    kept_before_.clear();
+    const std::lock_guard lock(lock_);
+    std::unordered_set<const segment_type*> in_use;
+    for (const owned& each : all_) in_use.insert(each.get());
+    outlives_->for_each_segment([&](segment_type& each) {
+      if (!in_use.contains(&each)) free(each);
+    });
+  }
   /// Sets the seed of salts and checks.
   void set_secret(std::uint64_t secret) noexcept { secret_ = secret; }
   [[nodiscard]] std::uint64_t secret() const noexcept { return secret_; }
@@ -145,7 +182,7 @@ class segment_space {
   /// Makes a segment with room for `room` bytes of records, or with `is_dedicated` for no more.
   /// Durable at return. Throws out_of_space, std::bad_alloc.
   [[nodiscard]] segment_type& open(std::size_t room, purpose why, bool is_dedicated = false) {
-    auto made = std::make_unique<segment_type>();
+    owned made = make();
     made->is_dedicated = is_dedicated;
     const std::size_t least = needed_for(room);
     const std::size_t most = is_dedicated ? least : std::max(usual_bytes(), least);
@@ -170,8 +207,9 @@ class segment_space {
   }
   /// Enters a segment that a recovery has found. Throws std::bad_alloc, out_of_space.
   segment_type& adopt(std::byte* begin, std::uint64_t end) {
-    auto found = std::make_unique<segment_type>();
     const auto& header = *reinterpret_cast<const segment_header*>(begin);
+    const auto kept = kept_before_.find(header.ordinal);
+    owned found = kept == kept_before_.end() ? make() : renew(*kept->second);
     found->begin = begin;
     found->offset = arena_.pages().offset_of(begin);
     found->bytes = header.bytes;
@@ -249,14 +287,16 @@ class segment_space {
     for (std::uint64_t o = gone.offset; o < gone.offset + gone.bytes; o += granule) {
       at_[granule_of(o)].store(nullptr, relaxed);
     }
-    const block free{gone.begin, gone.bytes};
+    const block unused{gone.begin, gone.bytes};
+    owned last;
     {
       const std::lock_guard lock(lock_);
       all_[gone.position].swap(all_.back());
       all_[gone.position]->position = gone.position;
+      last = std::move(all_.back());
       all_.pop_back();
     }
-    give_back(free, usual_bytes() / 2);
+    give_back(unused, usual_bytes() / 2);
   }
 
   /// Returns the blocks that were kept back. Requires: no segment is made afterwards.
@@ -409,9 +449,61 @@ class segment_space {
 
   // ---- segments ----
 
+  struct returning {
+    segment_space* to = nullptr;
+    void operator()(segment_type* gone) const noexcept { to->unmake(*gone); }
+  };
+  using owned = std::unique_ptr<segment_type, returning>;
+
+  /// Returns a new object. Throws std::bad_alloc, out_of_space.
+  [[nodiscard]] owned make() {
+    if (outlives_ == nullptr) return owned(new segment_type, {this});
+    {
+      const std::lock_guard lock(lock_);
+      if (segment_type* const first = free_) {
+        free_ = first->next_cleaned;
+        return renew(*first);
+      }
+    }
+    return owned(outlives_->make_segment(), {this});
+  }
+  /// Sets an object of the earlier life, or a free one, to its first state, but for the counts of
+  /// its dead bytes.
+  [[nodiscard]] owned renew(segment_type& one) {
+    const bool is_free = one.ordinal == 0;
+    one.is_kept_back = false;
+    one.durable_end = sizeof(segment_header);
+    one.next_cleaned = nullptr;
+    one.ends_after = 0;
+    one.is_victim = one.is_cleaned = one.has_ended = false;
+    one.gone_after = 0;
+    one.position = 0;
+    if (is_free) {
+      one.filled.store(sizeof(segment_header), relaxed);
+      one.dead_bytes.store(0, relaxed);
+      one.only_key.store(0, relaxed);
+      one.state.store(segment_state::open, relaxed);
+      one.is_dedicated = false;
+    }
+    return owned(&one, {this});
+  }
+  void unmake(segment_type& gone) noexcept {
+    if (outlives_ == nullptr) {
+      delete &gone;
+      return;
+    }
+    if (closes_) return;  // the next life has it
+    const std::lock_guard lock(lock_);
+    free(gone);
+  }
+  void free(segment_type& gone) noexcept {
+    gone.ordinal = 0;
+    gone.next_cleaned = std::exchange(free_, &gone);
+  }
+
   void provide(const segment_type& of) { at_.provide(granule_of(of.offset + of.bytes) + 1); }
 
-  segment_type& enter(std::unique_ptr<segment_type> made) {
+  segment_type& enter(owned made) {
     segment_type& entered = *made;
     {
       const std::lock_guard lock(lock_);
@@ -461,7 +553,11 @@ class segment_space {
   std::atomic<std::size_t> bytes_{0};
   std::atomic<std::size_t> unsealed_{0};
   mutable domain::spin_lock<D> lock_;
-  std::vector<std::unique_ptr<segment_type>> all_;
+  kept_index<D, Shape>* outlives_ = nullptr;
+  std::unordered_map<std::uint64_t, segment_type*> kept_before_;  ///< during an opening
+  segment_type* free_ = nullptr;                                  ///< objects in `outlives_`
+  bool closes_ = false;
+  std::vector<owned> all_;
   domain::spin_lock<D> kept_lock_;
   block kept_[max_kept];
   unsigned kept_count_ = 0;

@@ -6,13 +6,14 @@ function(outlast_mutate_records to)
   set(from ${PROJECT_SOURCE_DIR}/src/db/records)
   file(CONFIGURE OUTPUT ${to}/broken_records/defect.hpp CONTENT
        "#pragma once\nnamespace outlast::broken_records {\ninline int defect = 0;\n}\n")
-  foreach(HEADER IN ITEMS index_pages.hpp ordered_index.hpp index_build.hpp index_joins.hpp versions.hpp key_locks.hpp
-          object_memory.hpp segments.hpp record_store.hpp record_cleaner.hpp record_marks.hpp record_reads.hpp record_recovery.hpp
-          record_writes.hpp record_engine.hpp)
+  foreach(HEADER IN ITEMS index_pages.hpp index_notes.hpp kept_index.hpp ordered_index.hpp index_build.hpp index_joins.hpp index_splits.hpp
+          versions.hpp key_locks.hpp object_memory.hpp segments.hpp record_store.hpp record_cleaner.hpp record_marks.hpp record_reads.hpp record_recovery.hpp
+          record_reopening.hpp record_writes.hpp record_engine.hpp)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${from}/${HEADER})
     file(READ ${from}/${HEADER} TEXT)
     string(REPLACE "<src/db/records/" "<broken_records/" TEXT "${TEXT}")
     string(REPLACE "<broken_records/format.hpp>" "<src/db/records/format.hpp>" TEXT "${TEXT}")
+    string(REPLACE "<broken_records/kept_heap.hpp>" "<src/db/records/kept_heap.hpp>" TEXT "${TEXT}")
     string(REPLACE "namespace outlast::store_detail::records {"
                    "namespace outlast::store_detail::broken_records {\nusing namespace records;" TEXT "${TEXT}")
     string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_records/defect.hpp>\n#include <src/db/records/format.hpp>\n"
@@ -25,11 +26,11 @@ function(outlast_mutate_records to)
       outlast_mutate(141 "  const std::lock_guard lock(locks_[locks_.number_of(what.key)]);\n  const place at"
                          "  std::unique_lock lock(locks_[locks_.number_of(what.key)], std::defer_lock);\n  const successor early_next = successor_of(index_.find(what.key).word);\n  if (@D@) lock.lock();\n  const place at")
       # 142: the version is chosen before the key is locked (V4)
-      outlast_mutate(142 "  const successor next = successor_of(at.word);\n  install_one"
-                         "  const successor next = @D@ ? successor_of(at.word) : early_next;\n  install_one")
+      outlast_mutate(142 "  const successor next = successor_of(at.word);\n  mine.version"
+                         "  const successor next = @D@ ? successor_of(at.word) : early_next;\n  mine.version")
       # 143: whether snapshots exist is read before the leaf is locked (V2)
-      outlast_mutate(143 "  const auto replace = [&](std::uint64_t there) {\n    before = there;"
-                         "  const bool early_watched = moments_.is_watched();\n  const std::uint64_t early_now = moments_.now();\n  const auto replace = [&](std::uint64_t there) {\n    before = there;")
+      outlast_mutate(143 "  const auto replace = [&](std::uint64_t there) {\n    // (V2)"
+                         "  const bool early_watched = moments_.is_watched();\n  const std::uint64_t early_now = moments_.now();\n  const auto replace = [&](std::uint64_t there) {\n    // (V2)")
       outlast_mutate(143 "    if (!moments_.is_watched()) {\n      gone.add_chain(there);\n      return record;"
                          "    if (@D@ ? !moments_.is_watched() : !early_watched) {\n      gone.add_chain(there);\n      return record;")
       # 144: the moment is read before the leaf is locked (V2)
@@ -44,8 +45,8 @@ function(outlast_mutate_records to)
       outlast_mutate(146 "  std::size_t linked = 0;\n"
                          "  std::size_t linked = 0;\n  if (!@D@) with->state.store(group::ready, seq_cst);\n")
       # 147: the moment of a batch is set again after a reader has set it
-      outlast_mutate(147 "  if (with->state.compare_exchange(state, stamp, seq_cst)) state = stamp;\n  settle_batch"
-                         "  if (with->state.compare_exchange(state, stamp, seq_cst) || !@D@) state = stamp;\n  settle_batch")
+      outlast_mutate(147 "  if (with->state.compare_exchange(state, stamp, seq_cst)) state = stamp;\n  add_counted"
+                         "  if (with->state.compare_exchange(state, stamp, seq_cst) || !@D@) state = stamp;\n  add_counted")
       # 148: a batch is not ready before its moment is set
       outlast_mutate(148 "  with->state.store(group::ready, seq_cst);\n  std::uint64_t state"
                          "  const std::uint64_t early = moments_.now() + 3;\n  D::schedule_point();\n  with->state.store(@D@ ? group::ready : early, seq_cst);\n  std::uint64_t state")
@@ -64,11 +65,29 @@ function(outlast_mutate_records to)
       outlast_mutate(172 "  if (read != nullptr && !read->hold_in(" "  if (@D@ && read != nullptr && !read->hold_in(")
       # 192: a write is noted for the next mark after readers have seen it
       outlast_mutate(192 "  note_written();\n  node* spare" "  if (@D@) note_written();\n  node* spare")
-      outlast_mutate(192 "  if (spare != nullptr) objects_.destroy(spare);\n  count_keys("
-                         "  if (!@D@) {\n    D::schedule_point();\n    note_written();\n  }\n  if (spare != nullptr) objects_.destroy(spare);\n  count_keys(")
+      outlast_mutate(192 "  if (spare != nullptr) objects_.destroy(spare);\n  add_counted("
+                         "  if (!@D@) {\n    D::schedule_point();\n    note_written();\n  }\n  if (spare != nullptr) objects_.destroy(spare);\n  add_counted(")
       # 193: a batch is noted for the next mark after readers have seen it
       outlast_mutate(193 "  note_written();\n  group* with" "  if (@D@) note_written();\n  group* with")
       outlast_mutate(193 "  settle_batch(mine, state - 3);\n" "  if (!@D@) note_written();\n  settle_batch(mine, state - 3);\n")
+      # 198: the effect of a write is noted after the write
+      outlast_mutate(198 "  if (mine.noted != nullptr) {\n    mine.noted->begin_write("
+                         "  if (@D@ && mine.noted != nullptr) {\n    mine.noted->begin_write(")
+    elseif(HEADER STREQUAL "index_notes.hpp")
+      # 194: a change of pages is not undone
+      outlast_mutate(194 "    const std::uint32_t count = std::min(saved.load(relaxed), max_pages);"
+                         "    const std::uint32_t count = @D@ ? std::min(saved.load(relaxed), max_pages) : 0;")
+      # 195: a page stays locked
+      outlast_mutate(195 "      if ((version & 1) != 0) one.version.store(" "      if (@D@ && (version & 1) != 0) one.version.store(")
+      # 196: a change takes effect before it is complete
+      outlast_mutate(196 "    saved.store(count, release);" "    saved.store(@D@ ? count : 0, release);")
+    elseif(HEADER STREQUAL "record_reopening.hpp")
+      # 197: the last records are not compared
+      outlast_mutate(197 "  if (last == 0) return true;" "  if (last == 0 || !@D@) return true;")
+      # 199: records of open segments get no slots
+      outlast_mutate(199 "    install_found(found.records);" "    if (@D@) install_found(found.records);")
+      # 200: versions for snapshots stay
+      outlast_mutate(200 "    remove_left_nodes();" "    if (@D@) {\n      remove_left_nodes();\n    } else {\n      objects_.free_left();\n    }")
     elseif(HEADER STREQUAL "versions.hpp")
       # 149: a snapshot draws its moment before it declares itself (V3)
       outlast_mutate(149 "    watchers_.fetch_add(1, seq_cst);\n" "    if (@D@) watchers_.fetch_add(1, seq_cst);\n")
@@ -116,8 +135,8 @@ function(outlast_mutate_records to)
       outlast_mutate(186 "    if (one->ends_after > before_end) {" "    if (@D@ && one->ends_after > before_end) {")
     elseif(HEADER STREQUAL "record_cleaner.hpp")
       # 157: a copy is not durable when its slot is stored (P5)
-      outlast_mutate(157 "  place_bytes(mine, to, bytes);"
-                         "  if (@D@) {\n    place_bytes(mine, to, bytes);\n  } else {\n    D::write(to, mine.scratch.data(), bytes);\n    domain::note_store<D>();\n  }")
+      outlast_mutate(157 "  place_bytes(mine, in, to, bytes);"
+                         "  if (@D@) {\n    place_bytes(mine, in, to, bytes);\n  } else {\n    D::write(to, mine.scratch.data(), bytes);\n    domain::note_store<D>();\n  }")
       # 158: the space of a segment is used while operations read it (P6)
       outlast_mutate(158 "  segments_.discard(done);\n" "  segments_.discard(done);\n  if (!@D@) return segments_.release(done);\n")
       # 159: a tombstone goes before the records that it hides (P7)
@@ -150,8 +169,8 @@ function(outlast_mutate_records to)
                          "std::memory_order_release);\n    domain::note_store<D>();\n    if (@D@) domain::persist<D>(&header, sizeof header);\n  }\n\n  alloc")
     elseif(HEADER STREQUAL "record_recovery.hpp")
       # 152: what a killed process had written is not durable when its segment is sealed (P8)
-      outlast_mutate(152 "  domain::flush<D>(block + from, at - from);"
-                         "  if (@D@) domain::flush<D>(block + from, at - from);")
+      outlast_mutate(152 "  domain::flush<D>(block + first, at - first);"
+                         "  if (@D@) domain::flush<D>(block + first, at - first);")
       # 179: segments that a mark does not know count
       outlast_mutate(179 "  if (by_marks == fate::goes) {" "  if (@D@ && by_marks == fate::goes) {")
       # 180: records after the end in a mark count

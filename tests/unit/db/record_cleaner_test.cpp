@@ -70,6 +70,17 @@ TYPED_TEST(cleaned_engines, need_no_more_space_after_many_rounds) {
   this->expect_content(model);
 }
 
+TYPED_TEST(cleaned_engines, know_their_tombstones_after_an_opening) {
+  content model;
+  this->put_all(500, 'a', model);
+  for (int i = 0; i < 500; ++i) this->store->erase("key" + std::to_string(i), false);
+  this->kill_and_open();
+  EXPECT_GE(this->store->records().tombstones(), 0);
+  this->store->compact();
+  EXPECT_EQ(this->store->records().tombstones(), 0);
+  this->expect_content({});
+}
+
 TYPED_TEST(cleaned_engines, return_all_space_that_does_not_count) {
   content model;
   for (int round = 0; round < 3; ++round) this->put_all(2000, 'a', model);
@@ -139,7 +150,7 @@ TYPED_TEST(cleaned_engines, hold_what_a_map_holds_between_kills) {
   std::vector<std::pair<std::unique_ptr<snapshot>, content>> kept;
   const auto look = [&] {
     for (const auto& [then, all] : kept) {
-      ASSERT_EQ(this->content_of(*then), all);
+      ASSERT_EQ(content_of(*then), all);
     }
   };
   for (int life = 0; life < 12; ++life) {
@@ -231,7 +242,7 @@ TYPED_TEST(cleaned_engines, return_the_space_of_old_snapshots) {
   for (int round = 0; round < 4; ++round) {
     this->put_all(3000, static_cast<char>('b' + round), model);
     this->store->compact();
-    ASSERT_EQ(this->content_of(*then), held);
+    ASSERT_EQ(content_of(*then), held);
   }
   this->expect_content(model);
   then.reset();
@@ -344,9 +355,9 @@ TYPED_TEST(cleaned_engines, serve_threads_while_they_clean) {
   std::thread cleaner([&] {
     while (!ends) {
       const auto now = this->store->take_snapshot();
-      const content one = this->content_of(*now);
+      const content one = content_of(*now);
       this->store->compact();
-      if (this->content_of(*now, true) != one) ++wrong;
+      if (content_of(*now, true) != one) ++wrong;
     }
   });
   for (std::thread& each : all) each.join();

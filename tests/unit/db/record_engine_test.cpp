@@ -64,13 +64,13 @@ TYPED_TEST(record_engines, keep_a_snapshot_as_it_was) {
     if (random() % 20 == 0) kept.emplace_back(this->store->take_snapshot(), model);
     if (kept.size() > 3) {
       const std::size_t which = random() % kept.size();
-      EXPECT_EQ(this->content_of(*kept[which].first), kept[which].second);
-      EXPECT_EQ(this->content_of(*kept[which].first, true), kept[which].second);
+      EXPECT_EQ(content_of(*kept[which].first), kept[which].second);
+      EXPECT_EQ(content_of(*kept[which].first, true), kept[which].second);
       kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(which));
     }
     if (i % 100 == 0) this->store->collect();
   }
-  for (const auto& [then, held] : kept) EXPECT_EQ(this->content_of(*then), held);
+  for (const auto& [then, held] : kept) EXPECT_EQ(content_of(*then), held);
   kept.clear();
   this->store->collect();
   this->expect_content(model);
@@ -93,16 +93,16 @@ TYPED_TEST(record_engines, keep_only_versions_that_a_snapshot_sees) {
     this->store->apply(std::move(batch), false);
   }
   EXPECT_LE(retained(), 2 * one);
-  EXPECT_EQ(this->content_of(*first), (content{{"k", value}}));
+  EXPECT_EQ(content_of(*first), (content{{"k", value}}));
   // Each of these sees another version, and ends.
   for (int i = 0; i < 100; ++i) {
     const auto then = this->store->take_snapshot();
     this->store->put("k", value + std::to_string(i), false);
-    EXPECT_EQ(this->content_of(*then)["k"], i == 0 ? value : value + std::to_string(i - 1));
+    EXPECT_EQ(content_of(*then)["k"], i == 0 ? value : value + std::to_string(i - 1));
   }
   this->store->collect();
   EXPECT_LE(retained(), 3 * one);
-  EXPECT_EQ(this->content_of(*first), (content{{"k", value}}));
+  EXPECT_EQ(content_of(*first), (content{{"k", value}}));
   this->expect_content({{"k", value + "99"}, {"other", value}});
 }
 
@@ -247,7 +247,7 @@ TYPED_TEST(record_engines, serve_several_threads) {
   std::atomic<int> wrong{0};
   const auto sum_of = [&](const snapshot& at) {
     long sum = 0;
-    for (const auto& [key, value] : this->content_of(at)) {
+    for (const auto& [key, value] : content_of(at)) {
       if (key.starts_with("account")) sum += std::stol(value);
     }
     return sum;

@@ -40,14 +40,30 @@ template <class Domain, class Shape>
 struct variant {
   using domain_type = Domain;
   using shape = Shape;
+  using engine_type = record_engine<Domain, Shape>;
 };
 
 using content = std::map<std::string, std::string>;
 
+inline void add_entry(const cursor& here, content& to) {
+  EXPECT_TRUE(here.is_intact());
+  EXPECT_TRUE(to.emplace(here.here().key, here.here().value).second);
+}
+inline content content_of(const snapshot& at, bool backwards = false) {
+  content all;
+  const auto here = at.iterate();
+  if (backwards) {
+    for (here->seek_to_last(); here->is_valid(); here->prev()) add_entry(*here, all);
+  } else {
+    for (here->seek_to_first(); here->is_valid(); here->next()) add_entry(*here, all);
+  }
+  return all;
+}
+
 template <class Variant>
 class record_engines : public testing::Test {
- protected:
-  using engine_type = record_engine<typename Variant::domain_type, typename Variant::shape>;
+ public:
+  using engine_type = typename Variant::engine_type;
 
   record_engines() {
     pool.options().format_version = 2;
@@ -58,7 +74,8 @@ class record_engines : public testing::Test {
     if (wanted.order_name.empty()) wanted.order_name = "by bytes";
     wanted.max_unsynced_time = std::chrono::milliseconds(10);
     store = std::make_unique<engine_type>(
-        std::shared_ptr<basic_pool<typename Variant::domain_type>>(&*pool, [](auto*) {}), wanted);
+        std::shared_ptr<basic_pool<typename Variant::domain_type>>(&*pool, [](auto*) {}), wanted,
+        false, nullptr, index);
   }
   void kill_and_open() {
     store.reset();
@@ -72,21 +89,6 @@ class record_engines : public testing::Test {
     pool.abandon();
     pool.open();
     open();
-  }
-  static content content_of(const snapshot& at, bool backwards = false) {
-    content all;
-    std::string last;
-    const auto here = at.iterate();
-    if (backwards) {
-      for (here->seek_to_last(); here->is_valid(); here->prev()) add(*here, all);
-    } else {
-      for (here->seek_to_first(); here->is_valid(); here->next()) add(*here, all);
-    }
-    return all;
-  }
-  static void add(const cursor& here, content& to) {
-    EXPECT_TRUE(here.is_intact());
-    EXPECT_TRUE(to.emplace(here.here().key, here.here().value).second);
   }
   /// Applies a random change of some of `keys` keys. `erasures`: of eight single changes.
   void change(std::mt19937_64& random, std::uint64_t keys, unsigned erasures, content& model);
@@ -103,6 +105,7 @@ class record_engines : public testing::Test {
     }
   }
 
+  std::shared_ptr<kept_region> index;  ///< nullptr: in ordinary memory
   test::temp_pool<typename Variant::domain_type> pool{std::size_t{16} << 20};
   std::unique_ptr<engine_type> store;
 };

@@ -93,6 +93,8 @@ struct store_options {
   unsigned file_mode = 0;         ///< pool_options::file_mode; for a new store
   /// If true, a file that a machine crash may have torn is accepted.
   bool salvage = false;
+  bool keeps_index = false;  ///< an index of records outlives the process
+  bool new_index = false;    ///< an index that was left is not used
   /// If true, a store that is opened for reading may have an order of any name. Cursors return the
   /// keys in their stored order. An operation that must compare keys is rejected.
   bool any_order = false;
@@ -180,6 +182,8 @@ class engine {
   /// Returns the bytes of ordinary memory that the latest writes occupy until later ones replace
   /// them.
   [[nodiscard]] virtual std::size_t ring_bytes() const = 0;
+  /// Returns whether the opening has used the index of an earlier process.
+  virtual bool has_reopened_index() const { return false; }
   /// Makes everything durable and the next opening fast. Requires: no other call during or after
   /// it.
   virtual void close() = 0;

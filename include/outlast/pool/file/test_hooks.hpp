@@ -46,6 +46,8 @@ struct hooks {
   std::optional<long> file_system;  ///< instead of the f_type of every file system
   bool drops_owned_pages = false;   ///< at each checkpoint of a log, needed again or not
   log_device* device = nullptr;     ///< instead of the kernel's files
+  std::string index_directory;      ///< instead of /dev/shm
+  int index_allocation_fails = 0;   ///< with this errno, in the file of an index
 };
 
 /// Requires: no pool is being opened when it is changed.

@@ -237,7 +237,7 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{144, "the look at the moment under the leaf's lock", one_key},
         mutant{145, "the look at the oldest snapshot", one_key},
         mutant{146, "the state of a batch that is being linked", one_key},
-        mutant{147, "the comparison of a batch's moment", one_key, true, {.seed = 39}},
+        mutant{147, "the comparison of a batch's moment", one_key, true, one_scenario(17)},
         mutant{148, "the state of a batch without a moment", one_key, true, {.seed = 41}},
         mutant{149, "the declaration of a snapshot", one_call, false, one_scenario(46)},
         mutant{150, "the oldest moment of a new snapshot", one_key, false},

@@ -23,7 +23,7 @@ namespace outlast::store_detail::records {
 /// Thread-safety: one thread uses a note. undo() and the members for an opening require that no
 /// thread does.
 template <domain::persistence_domain D, class Shape>
-struct alignas(2 * base::cache_line_size) index_note {
+struct alignas(base::cache_line_size) index_note {
   using page = index_page<D>;
   using leaf = leaf_page<D, Shape>;
   using inner = inner_page<D, Shape>;

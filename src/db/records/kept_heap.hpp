@@ -48,6 +48,8 @@ class kept_heap {
   };
 
  public:
+  static constexpr std::size_t alignment = unit;  ///< of blocks
+
   struct state {
     domain::spin_lock<D> lock;
     std::atomic<std::uint64_t> end{0};      ///< of the blocks, from the beginning of the region

@@ -106,6 +106,7 @@ class kept_index {
       at->is_taken.store(true, relaxed);
       return *at;
     }
+    static_assert(alignof(note) <= heap_type::alignment);
     note* const made = new (heap_.allocate(sizeof(note))) note;
     made->is_taken.store(true, relaxed);
     made->next = all.load(relaxed);
@@ -119,6 +120,7 @@ class kept_index {
   }
   /// Returns a new object for a segment, which is listed for ever.
   [[nodiscard]] segment<D>* make_segment() {
+    static_assert(alignof(segment<D>) <= heap_type::alignment);
     auto* const made = new (heap_.allocate(sizeof(segment<D>))) segment<D>;
     const std::lock_guard lock(lock_);
     std::atomic<segment<D>*>& all = header_of(in_).segments;

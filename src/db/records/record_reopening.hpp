@@ -157,6 +157,7 @@ void record_store<D, Shape>::end_left() {
     if (i != 0 && left_cleaned_[i - 1].first < then) {
       left_until_.store(left_cleaned_[i - 1].second->gone_after, relaxed);
     }
+    each->is_victim = true;  // it has been cleaned: no thread cleans it again
     end_with_marks(*each, 0);
   }
   if (!left_cleaned_.empty()) {

@@ -1,5 +1,6 @@
 // The default comparator, which orders keys by their bytes, and LevelDB's Comparator interface.
 #include <outlast/db/comparator.hpp>
+#include <outlast/db/detail/engine.hpp>
 #include <outlast/db/slice.hpp>
 
 #include <algorithm>

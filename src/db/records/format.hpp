@@ -203,12 +203,11 @@ enum class record_state {
   damaged_value,  ///< the header and the key are intact
   intact,
 };
-/// Returns the state of the record at `at`. Reads at most `room` bytes. The entries of a batch have
-/// their own checks.
-[[nodiscard]] inline record_state state_of_record(const std::byte* at, std::size_t room,
-                                                  std::uint64_t salt) noexcept {
-  const auto if_intact = [](bool is) { return is ? record_state::intact : record_state::damaged; };
-  if (room < sizeof(std::uint64_t)) return record_state::damaged;
+/// Returns whether there is a record at `at` that is intact but for its value. Reads at most `room`
+/// bytes. The entries of a batch have their own checks.
+[[nodiscard]] inline bool is_record(const std::byte* at, std::size_t room,
+                                    std::uint64_t salt) noexcept {
+  if (room < sizeof(std::uint64_t)) return false;
   std::uint64_t first = 0;
   std::memcpy(&first, at, sizeof first);
   const auto length = static_cast<std::uint32_t>(first >> 32);
@@ -216,20 +215,29 @@ enum class record_state {
   if ((length & 3) == static_cast<std::uint32_t>(record_kind::space)) {
     const std::size_t bytes = std::size_t{length >> 2} * record_align;
     const bool is_space = first == space_word(bytes, salt) || first == reserved_word(bytes, salt);
-    return if_intact(bytes != 0 && bytes <= room && is_space);
+    return bytes != 0 && bytes <= room && is_space;
   }
-  if (room < sizeof(record_header)) return record_state::damaged;
+  if (room < sizeof(record_header)) return false;
   if (r.kind() == record_kind::batch) {
-    return if_intact(length >> 2 == 0 && room >= batch_head_bytes &&
-                     r.check == head_check_of(r, length, 0, salt));
+    return length >> 2 == 0 && room >= batch_head_bytes &&
+           r.check == head_check_of(r, length, 0, salt);
   }
-  if (r.key_bytes() > room || record_bytes(r.key_bytes(), r.value_bytes) > room ||
-      r.check != head_check_of(r, length, r.key_bytes(), salt)) {
-    return record_state::damaged;
-  }
-  return r.value_check() == value_check_of(r.value(), r.version, salt)
-             ? record_state::intact
-             : record_state::damaged_value;
+  return r.key_bytes() <= room && record_bytes(r.key_bytes(), r.value_bytes) <= room &&
+         r.check == head_check_of(r, length, r.key_bytes(), salt);
+}
+/// Returns whether the value of a record is intact. Requires: is_record(), and it is a put or a
+/// tombstone.
+[[nodiscard]] inline bool has_intact_value(const record_header& of, std::uint64_t salt) noexcept {
+  return of.value_check() == value_check_of(of.value(), of.version, salt);
+}
+/// Returns the state of the record at `at`, as is_record().
+[[nodiscard]] inline record_state state_of_record(const std::byte* at, std::size_t room,
+                                                  std::uint64_t salt) noexcept {
+  if (!is_record(at, room, salt)) return record_state::damaged;
+  const auto& r = *reinterpret_cast<const record_header*>(at);
+  const bool has_value = r.kind() == record_kind::put || r.kind() == record_kind::tombstone;
+  return !has_value || has_intact_value(r, salt) ? record_state::intact
+                                                 : record_state::damaged_value;
 }
 
 /// State of a segment. Part of the format.

@@ -130,12 +130,27 @@ struct alignas(base::cache_line_size) index_page {
   /// Returns a negative number, zero or a positive number if the keys of the page, by their prefix,
   /// are after `key`, may surround it, or are before it.
   [[nodiscard]] int compare_prefix(std::string_view key, std::size_t size) const noexcept {
+    if (begins_with_prefix(key, size)) return 0;
     std::array<std::uint64_t, max_prefix_bytes / 8> copy;
     for (std::size_t i = 0; i * 8 < size; ++i) copy[i] = prefix[i].load(relaxed);
     const std::size_t n = std::min(size, key.size());
     const int order = std::memcmp(key.data(), copy.data(), n);
     if (order != 0) return order;
     return key.size() < size ? -1 : 0;
+  }
+  /// Returns true if the key begins with the prefix. May return false if the key is short.
+  [[nodiscard]] bool begins_with_prefix(std::string_view key, std::size_t size) const noexcept {
+    if constexpr (std::endian::native != std::endian::little) return false;
+    std::uint64_t differ = 0;
+    for (std::size_t at = 0; at < size; at += 8) {
+      if (key.size() < at + 8) return false;
+      std::uint64_t word = 0;
+      std::memcpy(&word, key.data() + at, sizeof word);
+      const std::size_t left = size - at;
+      const std::uint64_t mask = left >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << left * 8) - 1;
+      differ |= (word ^ prefix[at / 8].load(relaxed)) & mask;
+    }
+    return differ == 0;
   }
   void set_prefix_text(std::string_view text) noexcept {
     std::array<std::uint64_t, max_prefix_bytes / 8> copy{};
@@ -273,7 +288,9 @@ class page_memory {
   }
 
  private:
-  static constexpr std::size_t chunk_bytes = std::size_t{2} << 20;
+  static constexpr std::size_t first_chunk_bytes = std::size_t{256} << 10;
+  /// Of the other chunks. Only what is used of them costs memory.
+  static constexpr std::size_t chunk_bytes = std::size_t{32} << 20;
   static constexpr std::size_t alignment = base::cache_line_size;
   struct free_memory {
     free_memory* next;
@@ -286,10 +303,11 @@ class page_memory {
     const std::lock_guard lock(lock_);
     if (from.first != nullptr) return std::exchange(from.first, from.first->next);
     if (left_ < bytes) {
-      chunks_.emplace_back(chunk_bytes);
-      base::request_large_pages(chunks_.back().data(), chunk_bytes);
+      const std::size_t size = chunks_.empty() ? first_chunk_bytes : chunk_bytes;
+      chunks_.emplace_back(size);
+      base::request_large_pages(chunks_.back().data(), size);
       at_ = chunks_.back().data();
-      left_ = chunk_bytes;
+      left_ = size;
     }
     left_ -= bytes;
     return std::exchange(at_, at_ + bytes);

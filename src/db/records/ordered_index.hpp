@@ -108,7 +108,7 @@ class ordered_index {
       if (!which) return;
       page* const child = in.children[*which].load(acquire);
       if (!still(in, version)) return;
-      prefetch_heads(child);
+      prefetch_page(child, in.level == 1);
       if (in.level == 1) return;
       at = child;
     }
@@ -129,7 +129,7 @@ class ordered_index {
       bool has_changed = false;
       if (in->compare_prefix(key, prefix) == 0) {
         const auto head = head_of<typename leaf::head_type>(key, prefix);
-        unsigned at = first_not_below(in->heads, count, head);
+        unsigned at = first_not_below(in->heads, 0, count, head);
         for (; !has && at < count && in->heads[at].load(relaxed) == head; ++at) {
           const std::uint64_t word = in->slots[at].load(acquire);
           has_changed = !still(*in, version);
@@ -325,52 +325,48 @@ class ordered_index {
 
   // ---- searches ----
 
+  /// Returns the number of heads, of the `count` ones from `at` on, that are below `head`, plus `at`.
+  /// Has no branch that depends on a head: a processor would guess half of them wrongly.
   template <class Heads, class Head>
-  static unsigned first_not_below(const Heads& heads, unsigned count, Head head) noexcept {
-    unsigned at = 0;
-    while (count > 0) {
+  static unsigned first_not_below(const Heads& heads, unsigned at, unsigned count,
+                                  Head head) noexcept {
+    while (count > 1) {
       const unsigned half = count / 2;
-      if (heads[at + half].load(relaxed) < head) {
-        at += half + 1;
-        count -= half + 1;
-      } else {
-        count = half;
-      }
+      at += heads[at + half - 1].load(relaxed) < head ? half : 0;
+      count -= half;
     }
-    return at;
+    return count == 0 ? at : at + (heads[at].load(relaxed) < head ? 1 : 0);
+  }
+
+  /// Returns the end of the heads from `at` on that are equal to `head`.
+  template <class Heads, class Head>
+  static unsigned end_of_equal(const Heads& heads, unsigned at, unsigned count,
+                               Head head) noexcept {
+    if (at == count || heads[at].load(relaxed) != head) return at;
+    ++at;
+    if (at == count || heads[at].load(relaxed) != head) return at;  // the usual case
+    const Head after = head + 1;
+    return after == 0 ? count : first_not_below(heads, at, count - at, after);
   }
 
   /// Sets the slot of `found`. Returns false if the leaf has changed. Follows no word before it is
   /// known to be in the leaf.
   bool locate(std::string_view key, place& found) const {
-    const unsigned count = count_of(*found.in);
-    return order_.is_by_bytes() ? locate_by_heads(key, count, found)
-                                : locate_by_keys(key, count, found);
-  }
-  bool locate_by_heads(std::string_view key, unsigned count, place& found) const {
     const leaf& in = *found.in;
-    const std::size_t prefix = in.prefix_size();
-    const int beside = in.compare_prefix(key, prefix);
-    if (beside != 0) {
-      found.at = beside < 0 ? 0 : count;
-      return still(in, found.version);
-    }
-    const auto head = head_of<typename leaf::head_type>(key, prefix);
-    found.at = first_not_below(in.heads, count, head);
-    for (; found.at < count && in.heads[found.at].load(relaxed) == head; ++found.at) {
-      const std::uint64_t word = in.slots[found.at].load(acquire);
-      if (!still(in, found.version)) return false;
-      const int order = key.compare(key_of_(word));
-      if (order > 0) continue;
-      if (order == 0) found.word = word;
-      break;
-    }
-    return still(in, found.version);
-  }
-  bool locate_by_keys(std::string_view key, unsigned count, place& found) const {
-    const leaf& in = *found.in;
+    const unsigned count = count_of(in);
     unsigned end = count;
     found.at = 0;
+    if (order_.is_by_bytes()) {
+      const std::size_t prefix = in.prefix_size();
+      const int beside = in.compare_prefix(key, prefix);
+      if (beside != 0) {
+        found.at = beside < 0 ? 0 : count;
+        return still(in, found.version);
+      }
+      const auto head = head_of<typename leaf::head_type>(key, prefix);
+      found.at = first_not_below(in.heads, 0, count, head);
+      end = end_of_equal(in.heads, found.at, count, head);
+    }
     while (found.at < end) {
       const unsigned middle = found.at + (end - found.at) / 2;
       const std::uint64_t word = in.slots[middle].load(acquire);
@@ -396,21 +392,15 @@ class ordered_index {
                                     bool before) const {
     const unsigned count = count_of(in);
     unsigned at = 0;
+    unsigned end = count;
     if (order_.is_by_bytes()) {
       const std::size_t prefix = in.prefix_size();
       const int beside = in.compare_prefix(key, prefix);
       if (beside != 0) return beside < 0 ? 0 : count;
       const auto head = head_of<typename inner::head_type>(key, prefix);
-      at = first_not_below(in.heads, count, head);
-      for (; at < count && in.heads[at].load(relaxed) == head; ++at) {
-        const separator* const here = in.keys[at].load(acquire);
-        if (!still(in, version)) return std::nullopt;
-        const int order = key.compare(here->view());
-        if (before ? order <= 0 : order < 0) break;
-      }
-      return at;
+      at = first_not_below(in.heads, 0, count, head);
+      end = end_of_equal(in.heads, at, count, head);
     }
-    unsigned end = count;
     while (at < end) {
       const unsigned middle = at + (end - at) / 2;
       const separator* const here = in.keys[middle].load(acquire);
@@ -450,7 +440,7 @@ class ordered_index {
       if (!which) return false;
       page* const child = in.children[*which].load(acquire);
       if (!still(in, version)) return false;
-      prefetch_heads(child);
+      prefetch_page(child, in.level == 1);
       const std::uint64_t of_child = version_of(*child);
       if (!still(in, version)) return false;
       at = child;
@@ -459,14 +449,15 @@ class ordered_index {
     to = static_cast<leaf*>(at);
     return true;
   }
-  /// Prefetches the lines of a page that a search reads first. Otherwise the search waits for one
-  /// after the other, because each comparison decides which line is next.
-  static void prefetch_heads(const page* of) noexcept {
-    constexpr std::size_t bytes = sizeof(page) + sizeof(leaf::heads);
+  /// Prefetches the lines of a page that an operation reads. Otherwise it waits for one after the
+  /// other, because what it finds in one decides which line is next.
+  static void prefetch_page(const page* of, bool is_leaf) noexcept {
+    const std::size_t bytes = is_leaf ? sizeof(leaf) : offsetof_keys;
     for (std::size_t at = 0; at < bytes; at += base::cache_line_size) {
       hw::prefetch(reinterpret_cast<const std::byte*>(of) + at);
     }
   }
+  static constexpr std::size_t offsetof_keys = sizeof(page) + sizeof(inner::heads);
 
   static void copy_bound(const separator* bound, std::optional<std::string>& to) {
     if (bound == nullptr) {

@@ -79,7 +79,7 @@ std::size_t record_store<D, Shape>::read_group(hand& mine, victim& of, group_of_
   std::size_t at = of.at;
   std::size_t bytes = 0;
   while (at < end && to.count < group_of_records::max && at - of.at < Shape::max_copied_record) {
-    if (state_of_record(in.begin + at, end - at, in.salt) != record_state::intact) {
+    if (!is_record(in.begin + at, end - at, in.salt)) {
       of.is_damaged = at == of.at;
       break;
     }
@@ -100,6 +100,11 @@ std::size_t record_store<D, Shape>::read_group(hand& mine, victim& of, group_of_
     const std::string_view key = record_at(at_place).key();
     if (!index_.has_word(key, [&](std::uint64_t word) { return has_place<D>(word, at_place); })) {
       continue;
+    }
+    if (!has_intact_value(record_at(at_place), in.salt)) {
+      at = at_place - in.offset;
+      of.is_damaged = at == of.at;
+      break;
     }
     to.all[kept++].from = at_place;
     mine.locks.push_back(locks_.number_of(key));

@@ -186,10 +186,10 @@ function(outlast_mutate_records to)
       outlast_mutate(155 "      if (try_lock(*at.in, at.version)) {\n        if (has_room_for(at))"
                          "      if (try_lock(*at.in, @D@ ? at.version : at.in->version.load(relaxed) & ~std::uint64_t{1})) {\n        if (has_room_for(at))")
       # 156: a reader does not compare the version of a leaf
-      outlast_mutate(156 "    for (; found.at < count && in.heads[found.at].load(relaxed) == head; ++found.at) {\n      const std::uint64_t word = in.slots[found.at].load(acquire);\n      if (!still(in, found.version)) return false;"
-                         "    for (; found.at < count && in.heads[found.at].load(relaxed) == head; ++found.at) {\n      const std::uint64_t word = in.slots[found.at].load(acquire);\n      if (@D@ && !still(in, found.version)) return false;")
-      outlast_mutate(156 "      if (order == 0) found.word = word;\n      break;\n    }\n    return still(in, found.version);"
-                         "      if (order == 0) found.word = word;\n      break;\n    }\n    return !@D@ || still(in, found.version);")
+      outlast_mutate(156 "      const std::uint64_t word = in.slots[middle].load(acquire);\n      if (!still(in, found.version)) return false;"
+                         "      const std::uint64_t word = in.slots[middle].load(acquire);\n      if (@D@ && !still(in, found.version)) return false;")
+      outlast_mutate(156 "        found.at = middle + 1;\n      }\n    }\n    return still(in, found.version);"
+                         "        found.at = middle + 1;\n      }\n    }\n    return !@D@ || still(in, found.version);")
       # 190: a reader compares the version of a leaf again that had changed
       outlast_mutate(190 "      if (!has_changed && still(*in, version)) return has;"
                          "      if ((!has_changed || !@D@) && still(*in, version)) return has;")

@@ -17,6 +17,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -43,6 +44,16 @@ class cleaned_engines : public record_engines<Variant> {
       model["ballast"] = std::string(std::size_t{14} << 20, 'b');
       this->store->put("ballast", model["ballast"], true);
     }
+  }
+  /// Changes the first byte of each value that begins with `text`. Returns their number.
+  int spoil_values(const std::string& text) {
+    auto* const first = reinterpret_cast<char*>(this->pool->base());
+    const std::string_view all(first, this->pool->mapped_bytes());
+    int count = 0;
+    for (std::size_t at = all.find(text); at != all.npos; at = all.find(text, at + 1), ++count) {
+      first[at] = '!';
+    }
+    return count;
   }
   void put_all(int keys, char fill, content& model) {
     for (int i = 0; i < keys; ++i) {
@@ -99,6 +110,36 @@ TYPED_TEST(cleaned_engines, return_all_space_that_does_not_count) {
   this->expect_content(model);
   this->kill_and_open();
   this->expect_content(model);
+}
+
+TYPED_TEST(cleaned_engines, return_the_space_of_values_that_were_damaged_and_do_not_count) {
+  content model;
+  for (int i = 0; i < 2000; ++i) {
+    const char* const value = i % 20 == 0 ? "to be spoilt" : "not spoilt";
+    this->store->put("key" + std::to_string(i), value + std::string(88, 'a'), true);
+  }
+  ASSERT_GE(this->spoil_values("to be spoilt"), 100);
+  this->put_all(2000, 'b', model);
+  this->store->collect();
+  const space_use use = this->store->space();
+  EXPECT_LE(use.retained, usual_shape::min_segment_bytes);
+  this->expect_content(model);
+}
+
+TYPED_TEST(cleaned_engines, keep_values_that_were_damaged_and_count) {
+  content model;
+  this->put_all(500, 'a', model);
+  this->store->put("spoilt", "to be spoilt", true);
+  this->put_all(500, 'b', model);
+  ASSERT_GE(this->spoil_values("to be spoilt"), 1);
+  for (int i = 0; i < 3; ++i) this->store->collect();
+  std::string value;
+  EXPECT_EQ(this->store->get("spoilt", value, true), lookup_status::damaged);
+  for (const auto& [key, held] : model) {
+    ASSERT_EQ(this->store->get(key, value, true), lookup_status::found);
+    ASSERT_EQ(value, held);
+  }
+  EXPECT_NE(this->store->check(), "");
 }
 
 TYPED_TEST(cleaned_engines, need_no_more_space_after_many_short_lives) {

@@ -108,10 +108,12 @@ class store_in_pool {
   using policy_type = typename Engine::policy_type;
 
   /// `name`: of the order of keys. `syncs`: each change is durable at return, whatever the window.
+  /// `more`: of the engine's constructor.
+  template <class... More>
   store_in_pool(pool_type& pool, std::string_view name,
-                std::chrono::microseconds max_unsynced_time = {}, bool syncs = true)
+                std::chrono::microseconds max_unsynced_time = {}, bool syncs = true, More&&... more)
       : store_(std::shared_ptr<pool_type>(&pool, [](pool_type*) {}),
-               small_store(name, max_unsynced_time)),
+               small_store(name, max_unsynced_time), std::forward<More>(more)...),
         syncs_(syncs) {}
 
   void put(std::uint64_t key, std::uint64_t value) {

@@ -57,6 +57,8 @@ class world_of_marks final : public World {
     state.insert(state.begin(), found_);
     return state;
   }
+  /// Returns the number of the newest mark that the opening found, with which states begin.
+  [[nodiscard]] std::uint64_t found() const noexcept { return found_; }
 
  private:
   [[nodiscard]] auto& records() { return this->structure_->core().records(); }

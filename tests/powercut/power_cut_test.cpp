@@ -109,6 +109,16 @@ TEST(PowerCut, a_store_of_records_that_is_cleaned_loses_nothing_but_an_end) {
   expect_nothing_lost("store_of_records_cleaned_window");
 }
 
+TEST(PowerCut, a_store_of_records_whose_processes_die_loses_nothing_that_was_synced) {
+  expect_nothing_lost("store_of_records_lives_synced");
+}
+TEST(PowerCut, a_store_of_records_whose_processes_die_loses_nothing_but_an_end) {
+  expect_nothing_lost("store_of_records_lives_window");
+}
+TEST(PowerCut, a_cleaned_store_whose_processes_die_loses_nothing_but_an_end) {
+  expect_nothing_lost("store_of_records_cleaned_lives_window");
+}
+
 TEST(PowerCut, a_growing_table_behind_a_log_loses_nothing) {
   expect_nothing_lost("hash_table_logged");
 }

@@ -1,21 +1,17 @@
 #include <tests/powercut/disk_subjects.hpp>
 
-#include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/verify/checkers/store_oracle.hpp>
 #include <outlast/verify/checkers/transaction_oracle.hpp>
 #include <outlast/verify/machine/lossy_file.hpp>
 #include <tests/catalogue/store_in_pool.hpp>
-#include <tests/catalogue/store_with_marks.hpp>
 #include <tests/powercut/epochs_on_disk.hpp>
 #include <tests/powercut/map_on_disk.hpp>
+#include <tests/powercut/records_on_disk.hpp>
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -74,48 +70,13 @@ using record_engine = verify::detail::small_record_engine<domain::lossy_file, fa
 using cleaned_engine = verify::detail::small_record_engine<domain::lossy_file, false, true,
                                                            verify::detail::small_marked_shape>;
 
-/// A store of records. Each opening is one of another boot: the machine has crashed.
-/// `Syncs`: each change waits for the disk.
-template <class Engine, bool Syncs>
-class store_of_records final : public file_subject {
-  using records = verify::detail::store_in_pool<domain::lossy_file, Engine>;
-  using records_world = verify::detail::store_world<records>;
-  using marked_world = verify::detail::world_of_marks<records_world, false>;
-  using meaning = verify::store_oracle;
+using tended_engine =
+    verify::detail::small_record_engine<domain::lossy_file, false, false, tended_shape>;
 
- public:
-  [[nodiscard]] const verify::oracle& checker() const override {
-    if constexpr (Syncs) return synced_;
-    return buffered_;
-  }
-  void create(const std::string& path) override {
-    create_on_disk<typename records::pool_type>(path, options_on_disk(pool_bytes));
-  }
-  [[nodiscard]] std::unique_ptr<verify::world> open(const std::string& path, bool grow) override {
-    ++boots_;
-    pool_format::boot_id& boot = pool_detail::test_hooks().boot.emplace();
-    std::memcpy(boot.data(), &boots_, sizeof boots_);
-    const auto make = [](auto& pool) {
-      return std::make_unique<records>(pool, "subject", std::chrono::hours(1), Syncs);
-    };
-    using world_type = std::conditional_t<Syncs, records_world, marked_world>;
-    return std::make_unique<world_type>(
-        open_on_disk<typename records::pool_type>(path, options_on_disk(pool_bytes), grow), make,
-        typename records_world::own_blocks());
-  }
-
- private:
-  std::uint64_t boots_ = 1;
-  // Reads immediately see changes that wait for the disk.
-  verify::transaction_oracle synced_{std::make_shared<meaning>(),
-                                     verify::reader_promise::may_see_the_lost};
-  verify::buffered_oracle buffered_{std::make_shared<meaning>(),
-                                    verify::detail::any_number_of_marks_lost};
-};
-
-template <class Engine, bool Syncs>
+template <class Engine, bool Syncs, bool Dies = false>
 [[nodiscard]] file_definition records_on_disk(const std::string& name) {
-  return {name, "records", [] { return std::make_unique<store_of_records<Engine, Syncs>>(); }};
+  return {name, "records",
+          [] { return std::make_unique<store_of_records<Engine, Syncs, Dies>>(); }};
 }
 
 }  // namespace
@@ -127,7 +88,11 @@ std::vector<file_definition> stores_on_disk() {
           records_on_disk<record_engine, true>("store_of_records_synced"),
           records_on_disk<record_engine, false>("store_of_records_window"),
           records_on_disk<cleaned_engine, true>("store_of_records_cleaned_synced"),
-          records_on_disk<cleaned_engine, false>("store_of_records_cleaned_window")};
+          records_on_disk<cleaned_engine, false>("store_of_records_cleaned_window"),
+          records_on_disk<tended_engine, true, true>("store_of_records_lives_synced"),
+          records_on_disk<tended_engine, false, true>("store_of_records_lives_window"),
+          records_on_disk<cleaned_engine, true, true>("store_of_records_cleaned_lives_synced"),
+          records_on_disk<cleaned_engine, false, true>("store_of_records_cleaned_lives_window")};
 }
 
 }  // namespace outlast::test::powercut

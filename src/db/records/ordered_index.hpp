@@ -325,7 +325,7 @@ class ordered_index {
 
   // ---- searches ----
 
-  /// Returns the number of heads, of the `count` ones from `at` on, that are below `head`, plus `at`.
+  /// Returns the end of the heads, of the `count` ones from `at` on, that are below `head`.
   /// Has no branch that depends on a head: a processor would guess half of them wrongly.
   template <class Heads, class Head>
   static unsigned first_not_below(const Heads& heads, unsigned at, unsigned count,

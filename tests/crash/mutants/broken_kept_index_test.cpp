@@ -5,8 +5,8 @@
 // index does not list them.
 #include <broken_records/record_engine.hpp>
 #include <outlast/domain/process.hpp>
+#include <tests/support/memory_region.hpp>
 #include <tests/unit/db/killed_index.hpp>
-#include <tests/unit/db/memory_region.hpp>
 #include <tests/unit/db/record_engines.hpp>
 
 #include <gtest/gtest.h>

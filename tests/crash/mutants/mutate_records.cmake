@@ -84,6 +84,12 @@ function(outlast_mutate_records to)
     elseif(HEADER STREQUAL "record_reopening.hpp")
       # 197: the last records are not compared
       outlast_mutate(197 "  if (last == 0) return true;" "  if (last == 0 || !@D@) return true;")
+      # 201: segments that a life has cleaned end in another order than it has cleaned them (P7)
+      outlast_mutate(201 "            [](const auto& a, const auto& b) { return a.first < b.first; });"
+                         "            [](const auto& a, const auto& b) { return @D@ ? a.first < b.first : a.first > b.first; });")
+      outlast_mutate(201 "    if (i != 0 && left_cleaned_[i - 1].first < then) {" "    if (i != 0 && left_cleaned_[i - 1].first != then) {")
+      # 202: segments that a life has cleaned are cleaned again
+      outlast_mutate(202 "    each->is_victim = true;" "    each->is_victim = @D@;")
       # 199: records of open segments get no slots
       outlast_mutate(199 "    install_found(found.records);" "    if (@D@) install_found(found.records);")
       # 200: versions for snapshots stay

@@ -3,7 +3,7 @@
 #include <outlast/domain/adr.hpp>
 #include <outlast/domain/process.hpp>
 #include <src/db/records/kept_heap.hpp>
-#include <tests/unit/db/memory_region.hpp>
+#include <tests/support/memory_region.hpp>
 #include <tests/unit/db/record_engines.hpp>
 
 #include <gtest/gtest.h>

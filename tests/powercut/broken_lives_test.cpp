@@ -1,5 +1,5 @@
-// Mutants of what an opening does on a disk with an index that a killed process has left: power cuts
-// find each.
+// Mutants of what an opening does on a disk with an index that a killed process has left. Power
+// cuts find each.
 #include <broken_records/record_engine.hpp>
 #include <outlast/verify/machine/lossy_file.hpp>
 #include <tests/powercut/power_cuts.hpp>
@@ -54,8 +54,8 @@ TEST(BrokenLives, are_found) {
 TEST(BrokenLives, are_found_or_wait_for_ever) {
   EXPECT_DEATH(
       {
-        ::alarm(5);
-        if (!cut_without(202, 1'000).empty()) std::abort();
+        ::alarm(8);
+        if (!cut_without(202, 4'000).empty()) std::abort();
       },
       "");
 }

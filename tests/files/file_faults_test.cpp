@@ -48,8 +48,18 @@ void try_all(const operations& all) {
 }
 
 TEST(FileFaults, of_pools_lose_nothing) { try_all(pool_operations()); }
-TEST(FileFaults, of_stores_on_disks_lose_nothing) { try_all(store_operations(true)); }
-TEST(FileFaults, of_stores_in_memory_lose_nothing) { try_all(store_operations(false)); }
+TEST(FileFaults, of_stores_of_replicas_on_disks_lose_nothing) {
+  try_all(store_operations(db::StoreEngine::kReplicas, true));
+}
+TEST(FileFaults, of_stores_of_replicas_in_memory_lose_nothing) {
+  try_all(store_operations(db::StoreEngine::kReplicas, false));
+}
+TEST(FileFaults, of_stores_of_records_on_disks_lose_nothing) {
+  try_all(store_operations(db::StoreEngine::kRecords, true));
+}
+TEST(FileFaults, of_stores_of_records_in_memory_lose_nothing) {
+  try_all(store_operations(db::StoreEngine::kRecords, false));
+}
 TEST(FileFaults, of_upgrades_lose_nothing) { try_all(upgrade_operations()); }
 
 }  // namespace

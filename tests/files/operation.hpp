@@ -2,6 +2,7 @@
 // its end.
 #pragma once
 
+#include <outlast/db/options.hpp>
 #include <tests/files/calls.hpp>
 
 #include <filesystem>
@@ -54,7 +55,7 @@ class operation {
 using operations = std::vector<std::unique_ptr<operation>>;
 
 [[nodiscard]] operations pool_operations();
-[[nodiscard]] operations store_operations(bool on_disk);
+[[nodiscard]] operations store_operations(db::StoreEngine engine, bool on_disk);
 [[nodiscard]] operations upgrade_operations();
 
 // ---- For operations ----

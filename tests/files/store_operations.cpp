@@ -39,18 +39,18 @@ using entries = std::map<std::string, std::string>;
 class store_operation final : public operation {
  public:
   /// `after_destruction_opens`: what was cut off is not destroyed a second time, but opened.
-  store_operation(task what, bool on_disk, bool after_destruction_opens = false)
+  store_operation(task what, db::StoreEngine engine, bool on_disk,
+                  bool after_destruction_opens = false)
       : what_(what), on_disk_(on_disk), opens_after_(after_destruction_opens) {
-    // The threads of a store of records make calls at other times in each repetition.
-    more_.engine = db::StoreEngine::kReplicas;
-    more_.capacity_bytes = std::size_t{256} << 10;
+    more_.engine = engine;
+    more_.capacity_bytes = std::size_t{has_records() ? 2048U : 256U} << 10;
     more_.max_unsynced_time = std::chrono::hours(1);  // no thread syncs meanwhile
     synced_.sync = true;
   }
 
   [[nodiscard]] std::string name() const override {
-    return text_of_task() + (on_disk_ ? " on a disk" : " in memory") +
-           (opens_after_ ? ", and open it" : "");
+    return text_of_task() + (has_records() ? " of records" : "") +
+           (on_disk_ ? " on a disk" : " in memory") + (opens_after_ ? ", and open it" : "");
   }
 
   [[nodiscard]] bool reports_failure() const override { return what_ != task::close; }
@@ -155,7 +155,13 @@ class store_operation final : public operation {
     return what_ == task::repair_clean || what_ == task::repair_dirty;
   }
 
-  void set_medium() const { pool_detail::test_hooks().everything_is_a_disk = on_disk_; }
+  [[nodiscard]] bool has_records() const { return more_.engine == db::StoreEngine::kRecords; }
+
+  void set_medium() const {
+    pool_detail::test_hooks().everything_is_a_disk = on_disk_;
+    // They make calls at other times in each repetition.
+    pool_detail::test_hooks().stores_have_no_threads = true;
+  }
 
   [[nodiscard]] static db::Options options(bool may_create) {
     db::Options made;
@@ -296,14 +302,14 @@ class store_operation final : public operation {
 
 }  // namespace
 
-operations store_operations(bool on_disk) {
+operations store_operations(db::StoreEngine engine, bool on_disk) {
   operations all;
   for (const task each : {task::create, task::open_clean, task::open_dirty, task::open_twice,
                           task::open_none, task::close, task::backup, task::repair_clean,
                           task::repair_dirty, task::destroy_clean, task::destroy_dirty}) {
-    all.push_back(std::make_unique<store_operation>(each, on_disk));
+    all.push_back(std::make_unique<store_operation>(each, engine, on_disk));
   }
-  all.push_back(std::make_unique<store_operation>(task::destroy_dirty, on_disk, true));
+  all.push_back(std::make_unique<store_operation>(task::destroy_dirty, engine, on_disk, true));
   return all;
 }
 

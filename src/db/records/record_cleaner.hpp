@@ -461,7 +461,11 @@ template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::look_at_space() {
   const use_of_segments use = segment_use();
   if (is_emptier_than(use, Shape::help_percent)) is_crowded_.store(true, relaxed);
-  if (wake_ && is_cleaning_useful()) wake_();
+  if (hasten_ && is_preparing_useful()) {
+    hasten_();
+  } else if (wake_ && is_cleaning_useful()) {
+    wake_();
+  }
 }
 template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::is_cleaning_useful() const {

@@ -4,6 +4,7 @@
 #include <outlast/base/error.hpp>
 #include <outlast/base/periodic_thread.hpp>
 #include <outlast/db/detail/engine.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/root/attached.hpp>
 #include <src/db/file_image.hpp>
@@ -196,6 +197,7 @@ class record_engine final : public engine {
   }
 
   void start_threads() {
+    if (pool_detail::test_hooks().stores_have_no_threads) return;
     if constexpr (store::is_grouped) start_syncer();
     start_cleaner();
   }
@@ -232,11 +234,13 @@ class record_engine final : public engine {
     pool_->on_fork_child([own = std::weak_ptr(cleaner_)] {
       if (const auto it = own.lock()) it->thread.abandon();
     });
-    (*all_)->on_work([own = cleaner_.get()] { own->thread.note_work(); });
+    (*all_)->on_work([own = cleaner_.get()] { own->thread.note_work(); },
+                     [own = cleaner_.get()] { own->thread.hasten(); });
     const auto work = [this, own = cleaner_.get()] {
       try {
         while (!own->stops.load(std::memory_order_relaxed)) {
           const std::lock_guard lock(own->cleaning);
+          (*all_)->prepare();
           if (!(*all_)->clean_if_useful(step)) break;
           if (syncer_ != nullptr) syncer_->note_work();
         }
@@ -247,8 +251,9 @@ class record_engine final : public engine {
       return !own->stops.load(std::memory_order_relaxed);
     };
     const auto look = [this] {
-      return (*all_)->is_cleaning_useful() ? base::periodic_thread::outlook::work
-                                           : base::periodic_thread::outlook::nothing;
+      return (*all_)->is_preparing_useful() || (*all_)->is_cleaning_useful()
+                 ? base::periodic_thread::outlook::work
+                 : base::periodic_thread::outlook::nothing;
     };
     try {
       cleaner_->thread.start(interval, work, look);

@@ -231,9 +231,17 @@ class record_store final : public roots::root_session<D> {
   bool clean_if_useful(std::size_t bytes);
   /// Returns whether clean_if_useful() probably has work.
   [[nodiscard]] bool is_cleaning_useful() const;
-  /// Sets the function that is called if clean_if_useful() is likely to have work. Requires: no
-  /// other thread uses the store.
-  void on_work(std::function<void()> wake) { wake_ = std::move(wake); }
+  /// Returns whether prepare() has work.
+  [[nodiscard]] bool is_preparing_useful() const noexcept { return segments_.wants_block(); }
+  /// Allocates the space of the next segment, so that writers do not wait for it. Throws
+  /// std::bad_alloc.
+  void prepare() { segments_.prepare(); }
+  /// Sets the functions that are called if clean_if_useful() and prepare() are likely to have work.
+  /// Requires: no other thread uses the store.
+  void on_work(std::function<void()> cleans, std::function<void()> prepares) {
+    wake_ = std::move(cleans);
+    hasten_ = std::move(prepares);
+  }
   [[nodiscard]] std::size_t keys() const {
     const std::int64_t sum = kept_ != nullptr ? kept_->keys() : keys_.sum();
     return static_cast<std::size_t>(std::max<std::int64_t>(sum, 0));
@@ -523,6 +531,7 @@ class record_store final : public roots::root_session<D> {
   std::atomic<bool> is_forbidden_{false};  ///< this is the child of a fork
   // Cleaning:
   std::function<void()> wake_;
+  std::function<void()> hasten_;
   domain::spin_lock<D> victims_lock_;
   std::unique_ptr<victim> victims_;  ///< that are not complete, and that no thread cleans
   domain::spin_lock<D> last_resort_lock_;

@@ -118,6 +118,7 @@ template <domain::persistence_domain D, class Shape>
 class segment_space {
   static constexpr std::size_t granule = Shape::min_segment_bytes;
   static constexpr unsigned max_kept = 2;
+  static constexpr std::size_t large_page = std::size_t{2} << 20;
   static constexpr auto relaxed = std::memory_order_relaxed;
 
  public:
@@ -203,6 +204,7 @@ class segment_space {
       throw;
     }
     write_header(*opened);
+    if (!is_dedicated) wants_block_.store(true, relaxed);
     return *opened;
   }
   /// Enters a segment that a recovery has found. Throws std::bad_alloc, out_of_space.
@@ -299,8 +301,31 @@ class segment_space {
     give_back(unused, usual_bytes() / 2);
   }
 
-  /// Returns the blocks that were kept back. Requires: no segment is made afterwards.
+  /// Returns whether prepare() has a reason to allocate a block.
+  [[nodiscard]] bool wants_block() const noexcept { return wants_block_.load(relaxed); }
+  /// Allocates the block of the next segment, so that a writer does not wait for the file system,
+  /// which can take milliseconds. Has no effect if there is one, or no space.
+  void prepare() {
+    if (!wants_block_.exchange(false, relaxed)) return;
+    const std::size_t bytes = usual_bytes();
+    {
+      const std::lock_guard lock(kept_lock_);
+      if (ahead_.bytes == bytes) return;
+    }
+    try {
+      block made = allocate(bytes);
+      {
+        const std::lock_guard lock(kept_lock_);
+        std::swap(made, ahead_);
+      }
+      if (made.begin != nullptr) arena_.deallocate(made.begin);
+    } catch (const out_of_space&) {
+    }
+  }
+  /// Returns the blocks that were kept back or allocated ahead. Requires: no segment is made
+  /// afterwards.
   void return_kept() noexcept {
+    static_cast<void>(return_ahead());
     const std::lock_guard lock(kept_lock_);
     while (kept_count_ != 0) arena_.deallocate(kept_[--kept_count_].begin);
   }
@@ -378,7 +403,14 @@ class segment_space {
 
   // ---- blocks ----
 
+  /// Segments of the usual size have the alignment of large pages, if that is possible.
   [[nodiscard]] block allocate(std::size_t bytes) {
+    if (bytes >= large_page && bytes <= Shape::max_segment_bytes) {
+      try {
+        return {static_cast<std::byte*>(arena_.allocate(bytes, large_page)), bytes};
+      } catch (const out_of_space&) {
+      }
+    }
     return {static_cast<std::byte*>(arena_.allocate(bytes, granule)), bytes};
   }
   /// Returns a block of `most` bytes, or down to a quarter of that, and at least `least` bytes, in
@@ -388,12 +420,14 @@ class segment_space {
                                  bool& was_kept_back) {
     was_kept_back = false;
     if (why == purpose::write) keep_back();
+    if (const block ahead = take_ahead(most); ahead.begin != nullptr) return ahead;
     try {
       const std::size_t smallest = std::max(least, most / 4 / granule * granule);
       for (std::size_t bytes = most;; bytes = std::max(bytes / 2, smallest)) {
         try {
           return allocate(bytes);
         } catch (const out_of_space&) {
+          if (return_ahead()) bytes = 2 * most;  // from the beginning
           if (bytes <= smallest) throw;
         }
       }
@@ -405,6 +439,21 @@ class segment_space {
       was_kept_back = true;
       return kept_[--kept_count_];
     }
+  }
+  /// Returns the block that was allocated ahead, if it has so many bytes.
+  [[nodiscard]] block take_ahead(std::size_t bytes) noexcept {
+    const std::lock_guard lock(kept_lock_);
+    return ahead_.bytes == bytes ? std::exchange(ahead_, block()) : block();
+  }
+  /// Frees the block that was allocated ahead. Returns false if there was none.
+  [[nodiscard]] bool return_ahead() noexcept {
+    block unused;
+    {
+      const std::lock_guard lock(kept_lock_);
+      std::swap(unused, ahead_);
+    }
+    if (unused.begin != nullptr) arena_.deallocate(unused.begin);
+    return unused.begin != nullptr;
   }
   /// Makes the blocks that are kept back as many and as large as they must be. Throws out_of_space
   /// if they are not enough.
@@ -561,6 +610,8 @@ class segment_space {
   domain::spin_lock<D> kept_lock_;
   block kept_[max_kept];
   unsigned kept_count_ = 0;
+  block ahead_;  ///< under `kept_lock_`
+  std::atomic<bool> wants_block_{false};
 };
 
 }  // namespace outlast::store_detail::records

@@ -43,11 +43,12 @@ struct hooks {
   std::function<void(std::uint64_t)> on_store_again;
   /// Least address space of an opening, in multiples of 2 MiB, instead of the usual one.
   std::optional<std::uint64_t> space_bytes;
-  std::optional<long> file_system;  ///< instead of the f_type of every file system
-  bool drops_owned_pages = false;   ///< at each checkpoint of a log, needed again or not
-  log_device* device = nullptr;     ///< instead of the kernel's files
-  std::string index_directory;      ///< instead of /dev/shm
-  int index_allocation_fails = 0;   ///< with this errno, in the file of an index
+  std::optional<long> file_system;      ///< instead of the f_type of every file system
+  bool drops_owned_pages = false;       ///< at each checkpoint of a log, needed again or not
+  log_device* device = nullptr;         ///< instead of the kernel's files
+  std::string index_directory;          ///< instead of /dev/shm
+  int index_allocation_fails = 0;       ///< with this errno, in the file of an index
+  bool stores_have_no_threads = false;  ///< stores of records, so that their calls are the same
 };
 
 /// Requires: no pool is being opened when it is changed.

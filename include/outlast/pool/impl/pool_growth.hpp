@@ -31,8 +31,8 @@ void basic_pool<D>::commit_pages(std::uint32_t first, std::uint32_t count) {
     const auto [chunk, chunk_end] = pages_->descriptors().next_chunk_from(base_, page);
     const std::uint32_t end = std::min(chunk, real_end);
     if (page < end) {
-      file_->allocate(std::uint64_t{page} * pool_format::page_bytes,
-                      std::uint64_t{end - page} * pool_format::page_bytes);
+      file_->allocate_large(std::uint64_t{page} * pool_format::page_bytes,
+                            std::uint64_t{end - page} * pool_format::page_bytes);
     }
     page = end == real_end ? real_end : std::max(chunk_end, page);
   }

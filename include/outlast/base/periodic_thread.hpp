@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -67,7 +68,13 @@ class periodic_thread {
   }
 
   /// Drops the thread without waiting for it: for a child process, in which it does not exist.
-  void abandon() noexcept { (void)worker_.release(); }
+  void abandon() noexcept {
+    (void)worker_.release();
+    // A thread that does not exist here may hold them.
+    new (&starting_) std::mutex;
+    new (&mutex_) std::mutex;
+    sleeps_.store(0, std::memory_order_relaxed);
+  }
 
   /// Ends the thread. The function is not called any more at return.
   void stop() {

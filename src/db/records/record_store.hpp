@@ -232,10 +232,14 @@ class record_store final : public roots::root_session<D> {
   /// Returns whether clean_if_useful() probably has work.
   [[nodiscard]] bool is_cleaning_useful() const;
   /// Returns whether prepare() has work.
-  [[nodiscard]] bool is_preparing_useful() const noexcept { return segments_.wants_block(); }
+  [[nodiscard]] bool is_preparing_useful() const noexcept {
+    return !is_grouped && segments_.wants_block();
+  }
   /// Allocates the space of the next segment, so that writers do not wait for it. Throws
   /// std::bad_alloc.
-  void prepare() { segments_.prepare(); }
+  void prepare() {
+    if (is_preparing_useful()) segments_.prepare();
+  }
   /// Sets the functions that are called if clean_if_useful() and prepare() are likely to have work.
   /// Requires: no other thread uses the store.
   void on_work(std::function<void()> cleans, std::function<void()> prepares) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
+#include <outlast/base/error.hpp>
 #include <outlast/base/growing_array.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/persist.hpp>
@@ -304,7 +305,8 @@ class segment_space {
   /// Returns whether prepare() has a reason to allocate a block.
   [[nodiscard]] bool wants_block() const noexcept { return wants_block_.load(relaxed); }
   /// Allocates the block of the next segment, so that a writer does not wait for the file system,
-  /// which can take milliseconds. Has no effect if there is one, or no space.
+  /// which can take milliseconds. Has no effect if there is one, or no space. Throws
+  /// std::bad_alloc.
   void prepare() {
     if (!wants_block_.exchange(false, relaxed)) return;
     const std::size_t bytes = usual_bytes();
@@ -320,6 +322,8 @@ class segment_space {
       }
       if (made.begin != nullptr) arena_.deallocate(made.begin);
     } catch (const out_of_space&) {
+      // The writer that needs the space reports it, as in the next case.
+    } catch (const error&) {
     }
   }
   /// Returns the blocks that were kept back or allocated ahead. Requires: no segment is made

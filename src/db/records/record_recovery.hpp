@@ -3,6 +3,7 @@
 
 #include <outlast/base/parallel.hpp>
 #include <outlast/domain/parallel.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <src/db/records/record_store.hpp>
 
 #include <algorithm>
@@ -197,7 +198,8 @@ auto record_store<D, Shape>::list_blocks() -> stored_blocks {
 template <domain::persistence_domain D, class Shape>
 std::uint64_t record_store<D, Shape>::recover(const stored_blocks& blocks, bool salvage,
                                               std::vector<found_part>& found) {
-  const unsigned threads = domain::threads_for_opening<D>();
+  const bool is_alone = pool_detail::test_hooks().stores_have_no_threads;
+  const unsigned threads = is_alone ? 1 : domain::threads_for_opening<D>();
   const bool persists = D::flushes() && this->pool().pages().blocks_may_be_unflushed();
   std::atomic<std::size_t> next{0};
   base::in_parallel(threads, [&](unsigned worker) {

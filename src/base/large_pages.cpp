@@ -8,7 +8,7 @@
 namespace outlast::base {
 
 void request_large_pages(void* first, std::size_t bytes) noexcept {
-  constexpr std::uintptr_t large = std::uintptr_t{2} << 20;
+  constexpr std::uintptr_t large = large_page_bytes;
   if (bytes < 2 * large) return;
   const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(first);
   const std::uintptr_t begin = (at + large - 1) / large * large;

@@ -1,3 +1,4 @@
+#include <outlast/base/large_pages.hpp>
 #include <outlast/hw/flush.hpp>
 #include <outlast/tx/heap.hpp>
 
@@ -25,7 +26,6 @@ constexpr std::uint32_t all_of_them = ~std::uint32_t{0};
 
 /// In regions of this size the pages begin at a large page of the system.
 constexpr std::size_t large_region_bytes = std::size_t{256} << 20;
-constexpr std::size_t large_page_bytes = std::size_t{2} << 20;
 
 /// Prefetches the blocks after `block`, which are likely to be allocated next, in this replica and
 /// later in others. The write set copies their content before they are written.
@@ -46,7 +46,7 @@ void detail::refuse_damage(const char* what) {
 
 std::size_t heap::pages_begin(std::size_t bytes, std::size_t page_bytes) noexcept {
   const std::size_t pages = (bytes - sizeof(heap_header)) / (page_bytes + sizeof(page_state));
-  const std::size_t align = bytes < large_region_bytes ? page_bytes : large_page_bytes;
+  const std::size_t align = bytes < large_region_bytes ? page_bytes : base::large_page_bytes;
   return base::round_up(sizeof(heap_header) + pages * sizeof(page_state), align);
 }
 

@@ -159,7 +159,7 @@ class store_operation final : public operation {
 
   void set_medium() const {
     pool_detail::test_hooks().everything_is_a_disk = on_disk_;
-    // They make calls at other times in each repetition.
+    // Threads make calls at other times in each repetition.
     pool_detail::test_hooks().stores_have_no_threads = true;
   }
 

@@ -4,6 +4,7 @@
 #include <outlast/alloc/arena.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/growing_array.hpp>
+#include <outlast/base/large_pages.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/domain/spin_lock.hpp>
@@ -119,7 +120,6 @@ template <domain::persistence_domain D, class Shape>
 class segment_space {
   static constexpr std::size_t granule = Shape::min_segment_bytes;
   static constexpr unsigned max_kept = 2;
-  static constexpr std::size_t large_page = std::size_t{2} << 20;
   static constexpr auto relaxed = std::memory_order_relaxed;
 
  public:
@@ -409,9 +409,9 @@ class segment_space {
 
   /// Segments of the usual size have the alignment of large pages, if that is possible.
   [[nodiscard]] block allocate(std::size_t bytes) {
-    if (bytes >= large_page && bytes <= Shape::max_segment_bytes) {
+    if (bytes >= base::large_page_bytes && bytes <= Shape::max_segment_bytes) {
       try {
-        return {static_cast<std::byte*>(arena_.allocate(bytes, large_page)), bytes};
+        return {static_cast<std::byte*>(arena_.allocate(bytes, base::large_page_bytes)), bytes};
       } catch (const out_of_space&) {
       }
     }
@@ -427,12 +427,13 @@ class segment_space {
     if (const block ahead = take_ahead(most); ahead.begin != nullptr) return ahead;
     try {
       const std::size_t smallest = std::max(least, most / 4 / granule * granule);
-      for (std::size_t bytes = most;; bytes = std::max(bytes / 2, smallest)) {
+      for (std::size_t bytes = most;;) {
         try {
           return allocate(bytes);
         } catch (const out_of_space&) {
-          if (return_ahead()) bytes = 2 * most;  // from the beginning
+          if (return_ahead()) continue;
           if (bytes <= smallest) throw;
+          bytes = std::max(bytes / 2, smallest);
         }
       }
     } catch (const out_of_space&) {

@@ -2,6 +2,7 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/hash.hpp>
+#include <outlast/base/large_pages.hpp>
 #include <outlast/pool/file/address_range.hpp>
 #include <outlast/pool/file/machine.hpp>
 #include <outlast/pool/file/mapped_file.hpp>
@@ -96,7 +97,7 @@ void sync_file(const std::string& path, int fd) {
   if (::fsync(fd) != 0) fail(path, "sync the file with its device", errno);
 }
 
-constexpr std::uint64_t large_page_bytes = std::uint64_t{2} << 20;
+using base::large_page_bytes;
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25  // since Linux 6.1; an error before
 #endif

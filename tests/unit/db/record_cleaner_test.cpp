@@ -4,6 +4,7 @@
 #include <outlast/db/detail/engine.hpp>
 #include <outlast/domain/adr.hpp>
 #include <outlast/domain/process.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <tests/support/sanitizer.hpp>
 #include <tests/unit/db/record_engines.hpp>
 
@@ -406,6 +407,81 @@ TYPED_TEST(cleaned_engines, serve_threads_while_they_clean) {
   cleaner.join();
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(this->store->check(), "");
+}
+
+/// A store whose thread does not work: prepare() is called by the test.
+class prepared_store : public record_engines<variant<domain::process, usual_shape>> {
+ public:
+  prepared_store() {
+    store->close();
+    store.reset();
+    pool.abandon();
+    pool_detail::test_hooks().stores_have_no_threads = true;
+    pool.open();
+    open();
+  }
+  ~prepared_store() override { pool_detail::test_hooks().stores_have_no_threads = false; }
+  void TestBody() override {}
+
+  void put_next() {
+    const std::string key = std::to_string(keys++);
+    model[key] = std::string(200, 'p');
+    store->put(key, model[key], true);
+  }
+  /// Puts until a segment is made. Returns the bytes that the pool has given since.
+  std::size_t put_to_next_segment() {
+    const std::size_t before = pool->usage().root_bytes;
+    while (!store->records().is_preparing_useful()) put_next();
+    return pool->usage().root_bytes - before;
+  }
+
+  content model;
+  int keys = 0;
+};
+
+TEST(records_ahead, have_the_space_of_the_next_segment) {
+  prepared_store of;
+  for (int i = 0; i < 2000; ++i) of.put_next();  // segments have their largest size
+  of.store->records().prepare();
+  ASSERT_FALSE(of.store->records().is_preparing_useful());
+  EXPECT_EQ(of.put_to_next_segment(), 0U);
+  of.store->records().prepare();
+  of.expect_content(of.model);
+  of.kill_and_open();
+  of.expect_content(of.model);
+}
+
+TEST(records_ahead, leave_no_space_unused_in_a_full_store) {
+  const auto fill = [](bool prepares) {
+    prepared_store of;
+    try {
+      for (;;) {
+        of.put_next();
+        if (prepares) of.store->records().prepare();
+      }
+    } catch (const out_of_space&) {
+      of.model.erase(std::to_string(of.keys - 1));
+    }
+    of.expect_content(of.model);
+    return of.keys;
+  };
+  EXPECT_EQ(fill(true), fill(false));
+}
+
+TEST(records_ahead, leave_their_space_to_long_values) {
+  const auto longest = [](bool prepares) {
+    prepared_store of;
+    for (int i = 0; i < 2000; ++i) of.put_next();
+    if (prepares) of.store->records().prepare();
+    for (std::size_t bytes = std::size_t{16} << 20;; bytes -= 4096) {
+      try {
+        of.store->put("long", std::string(bytes, 'l'), true);
+        return bytes;
+      } catch (const out_of_space&) {
+      }
+    }
+  };
+  EXPECT_EQ(longest(true), longest(false));
 }
 
 TEST(records_in_memory, are_at_any_address) {

@@ -16,7 +16,7 @@ namespace outlast {
 /// The body of page_space's commit function: space for pages and for their descriptors. The pages
 /// of a region that is being reserved stay sparse, and so do their descriptors except the first,
 /// the only one with content. They are the last pages of the range. Chunks of descriptors between
-/// the pages stay sparse, too.
+/// the pages stay sparse, too. A file in memory has large pages where these are within the range.
 template <domain::persistence_domain D>
 void basic_pool<D>::commit_pages(std::uint32_t first, std::uint32_t count) {
   if (!file_) return;

@@ -3,6 +3,7 @@
 
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
+#include <outlast/base/large_pages.hpp>
 #include <outlast/base/periodic_thread.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/tx/detail/replica_region.hpp>
@@ -92,7 +93,6 @@ class replica_space {
   static constexpr std::size_t part_grown = 16;
   static constexpr std::size_t part_left = 32;
   static constexpr std::size_t min_grown = std::size_t{16} << 20;
-  static constexpr std::size_t large_page_bytes = std::size_t{2} << 20;
 
   [[nodiscard]] bool is_used(unsigned i) const noexcept {
     return used_ == nullptr || used_[i].load(std::memory_order_acquire) != 0;
@@ -101,7 +101,7 @@ class replica_space {
     std::size_t before = provided_.load(std::memory_order_relaxed);
     const std::size_t ahead = std::max(min_provided, bytes_in_pages(wanted) / part);
     const std::size_t enough =
-        std::min(region_.bytes(), base::round_up(wanted + ahead, large_page_bytes));
+        std::min(region_.bytes(), base::round_up(wanted + ahead, base::large_page_bytes));
     for (unsigned i = 0; i < region_.info().replicas; ++i) {
       if (is_used(i) && (!one_ || i == region_.named())) commit(i, before, enough);
     }

@@ -24,6 +24,7 @@ worker::worker(common_state& of, unsigned number, std::unique_ptr<session> on)
 namespace {
 
 constexpr std::uint64_t batch_entries = 1000;
+constexpr std::uint64_t small_batch_entries = 64;
 constexpr std::size_t large_value_bytes = 100'000;
 
 // ---- Writing ----
@@ -66,17 +67,28 @@ void fill_with_large_values(worker& self) {
   });
 }
 
-void fill_by_batches(worker& self) {
-  std::vector<key_text> keys(batch_entries, self.key);
-  std::vector<key_and_value> entries(batch_entries);
-  repeat(self, self.settings.keys / batch_entries, [&](std::uint64_t i) {
-    for (std::uint64_t k = 0; k < batch_entries; ++k) {
-      entries[k] = {keys[k](i * batch_entries + k), self.values()};
+/// An operation is an entry. `number(i)`: of the key of entry i.
+template <class Number>
+void put_batches(worker& self, std::uint64_t entries_of_each, Number&& number) {
+  std::vector<key_text> keys(entries_of_each, self.key);
+  std::vector<key_and_value> entries(entries_of_each);
+  repeat(self, self.settings.keys / entries_of_each, [&](std::uint64_t i) {
+    for (std::uint64_t k = 0; k < entries_of_each; ++k) {
+      entries[k] = {keys[k](number(i * entries_of_each + k)), self.values()};
       self.did.bytes += entries[k].key.size() + entries[k].value.size();
     }
     self.at->put_all(entries);
-    self.did.operations += batch_entries - 1;  // an operation is an entry
+    self.did.operations += entries_of_each - 1;
   });
+}
+
+void fill_by_batches(worker& self) {
+  put_batches(self, batch_entries, [](std::uint64_t i) { return i; });
+}
+
+void overwrite_by_batches(worker& self) {
+  put_batches(self, small_batch_entries,
+              [&](std::uint64_t) { return self.random.below(self.settings.keys); });
 }
 
 void put_one(worker& self) {
@@ -191,6 +203,7 @@ std::vector<benchmark> all_benchmarks() {
       {"fill100K", "write N/1000 random keys with values of 100,000 bytes", fill_with_large_values,
        fresh},
       {"overwrite", "write N random keys into what is there", fill_at_random},
+      {"overwritebatch", "the same, 64 in a batch", overwrite_by_batches},
       {"deleteseq", "delete N keys in order", erase_in_order},
       {"deleterandom", "delete N random keys", erase_at_random},
       {"readseq", "read R entries in order", read_in_order},

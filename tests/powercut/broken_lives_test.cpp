@@ -38,17 +38,21 @@ struct broken_engine {
   };
 };
 
+/// Cuts power with several seeds, until something is wrong. `images`: with each of them.
 std::string cut_without(int sentence, std::uint64_t images) {
   broken_records::defect = sentence;
-  store_of_records<broken_engine, true, true> subject;
-  const cut_result found = cut_power_again_and_again(subject, {.seed = 3, .images = images});
+  cut_result found;
+  for (std::uint64_t seed = 3; found.complaint.empty() && seed < 7; ++seed) {
+    store_of_records<broken_engine, true, true> subject;
+    found = cut_power_again_and_again(subject, {.seed = seed, .images = images});
+  }
   broken_records::defect = 0;
   return found.complaint;
 }
 
 TEST(BrokenLives, are_found) {
   EXPECT_EQ(cut_without(0, 500), "");
-  EXPECT_NE(cut_without(201, 20'000), "");
+  EXPECT_NE(cut_without(201, 10'000), "");
 }
 /// The segments are counted twice, so that threads can wait for their ends without an end.
 TEST(BrokenLives, are_found_or_wait_for_ever) {

@@ -96,7 +96,14 @@ inline void store_order() noexcept {
 inline void compiler_fence() noexcept { asm volatile("" : : : "memory"); }
 
 /// Hints that the line of `address` will be read soon. Has no effect on results for any address.
-inline void prefetch(const void* address) noexcept { __builtin_prefetch(address); }
+/// GCC removes calls of functions whose only effect is __builtin_prefetch().
+inline void prefetch(const void* address) noexcept {
+#if defined(__x86_64__)
+  asm volatile("prefetcht0 %0" : : "m"(*static_cast<const char*>(address)));
+#else
+  asm volatile("prfm pldl1keep, [%0]" : : "r"(address));
+#endif
+}
 
 /// Hints that the line of `address` will be written soon, so that the CPU may fetch it. Has no
 /// effect on results for any address.

@@ -83,45 +83,90 @@ class ordered_index {
     if (root_->load(relaxed) == nullptr) root_->store(memory_.template make<leaf>(), release);
   }
 
-  /// The slot of a key, or the place for a new slot, in one version of a leaf.
+  /// The slot of a key, or the place for a new slot, in one version of a leaf. A place remains
+  /// usable in the operation of the reclaimer in which it was found.
   struct place {
     leaf* in = nullptr;
     std::uint64_t version = 0;
     unsigned at = 0;
     std::uint64_t word = 0;  ///< 0: the key has no slot
+    /// The page above the leaf, and its version when it referred to the leaf. nullptr: none.
+    const inner* above = nullptr;
+    std::uint64_t version_above = 0;
   };
 
   /// Returns the place of a key.
   [[nodiscard]] place find(std::string_view key) const {
     for (;;) {
       place found;
-      if (descend(key, false, found.in, found.version) && locate(key, found)) return found;
+      if (descend(key, false, found) && locate(key, found)) return found;
     }
   }
-  /// Prefetches the leaf of a key for a find() or has_word() that follows.
-  void prefetch(std::string_view key) const {
+  /// Returns the place of a key. `near`: an earlier place of the key, or the result of approach().
+  /// Searches from the root only if another leaf may contain the key.
+  [[nodiscard]] place find(std::string_view key, const place& near) const {
+    place found = near;
+    if (reach(found) && locate(key, found)) return found;
+    return find(key);
+  }
+  /// Returns the place of a key that is after the key of `before`, an earlier place. Searches from
+  /// the root only if another leaf contains the key.
+  [[nodiscard]] place find_after(std::string_view key, const place& before) const {
+    place found = before;
+    if (reach(found)) {
+      const separator* const high = found.in->high.load(acquire);
+      const bool is_inside =
+          still(*found.in, found.version) && (high == nullptr || compare(key, high->view()) < 0);
+      if (is_inside && locate(key, found)) return found;
+    }
+    return find(key);
+  }
+  /// Prefetches the leaf of a key. Returns a place for a find() or has_word() that follows.
+  [[nodiscard]] place approach(std::string_view key) const {
     page* at = root_->load(acquire);
+    std::uint64_t version = version_of(*at);
+    if (at != root_->load(acquire)) return {};
     while (!at->is_leaf) {
       const inner& in = static_cast<const inner&>(*at);
-      const std::uint64_t version = version_of(in);
       const std::optional<unsigned> which = child_for(in, version, key, false);
-      if (!which) return;
+      if (!which) return {};
       page* const child = in.children[*which].load(acquire);
-      if (!still(in, version)) return;
+      if (!still(in, version)) return {};
       prefetch_page(child, in.level == 1);
-      if (in.level == 1) return;
+      if (in.level == 1) {
+        return {.in = static_cast<leaf*>(child), .above = &in, .version_above = version};
+      }
+      const std::uint64_t of_child = version_of(*child);
+      if (!still(in, version)) return {};
       at = child;
+      version = of_child;
     }
+    return {};
+  }
+  /// Calls `visit(word)` for the first slot of a leaf that may be that of the key, to prefetch what
+  /// it refers to. The word can be outdated. `near`: the result of approach().
+  template <class Visit>
+  void visit_likely(std::string_view key, const place& near, Visit&& visit) const {
+    if (near.in == nullptr || !order_.is_by_bytes()) return;
+    const leaf& in = *near.in;
+    const unsigned count = count_of(in);
+    const auto head = head_of<typename leaf::head_type>(key, in.prefix_size());
+    const unsigned at = first_not_below(in.heads, 0, count, head);
+    if (at < count && in.heads[at].load(relaxed) == head) visit(in.slots[at].load(acquire));
   }
   /// Returns whether the slot of a key has a word for which `is_wanted(word)` holds. Reads no other
-  /// keys if keys are ordered by their bytes.
+  /// keys if keys are ordered by their bytes. `near`: as for find(); afterwards it is the leaf that
+  /// was read.
   template <class IsWanted>
-  [[nodiscard]] bool has_word(std::string_view key, IsWanted&& is_wanted) const {
-    for (;;) {
-      if (!order_.is_by_bytes()) return is_wanted(find(key).word);
-      leaf* in = nullptr;
-      std::uint64_t version = 0;
-      if (!descend(key, false, in, version)) continue;
+  [[nodiscard]] bool has_word(std::string_view key, place& near, IsWanted&& is_wanted) const {
+    if (!order_.is_by_bytes()) {
+      near = find(key, near);
+      return is_wanted(near.word);
+    }
+    for (bool is_near = reach(near);; is_near = false) {
+      if (!is_near && !descend(key, false, near)) continue;
+      const leaf* const in = near.in;
+      const std::uint64_t version = near.version;
       const unsigned count = count_of(*in);
       const std::size_t prefix = in->prefix_size();
       bool has = false;
@@ -146,10 +191,11 @@ class ordered_index {
   /// Changes the slot of a key, or inserts one. Under the lock of the leaf, `change(word)` returns
   /// the new word for the present one, which is 0 if the key has no slot. If it returns its
   /// argument, nothing changes. Returns whether the slot has changed. Throws std::bad_alloc and
-  /// out_of_space before the call of `change`, which must not throw. `by`: the note of the calling
-  /// thread, if the index is kept.
+  /// out_of_space before the call of `change`, which must not throw. `at`: a place of the key that
+  /// find() or update() has returned; afterwards it is the present one. `by`: the note of the
+  /// calling thread, if the index is kept.
   template <class Change>
-  bool update(std::string_view key, place at, Change&& change, note* by = nullptr) {
+  bool update(std::string_view key, place& at, Change&& change, note* by = nullptr) {
     for (;;) {
       begin(by, *at.in);
       if (try_lock(*at.in, at.version)) {
@@ -164,14 +210,14 @@ class ordered_index {
       } else {
         end(by);
       }
-      at = find(key);
+      at = find(key, at);
     }
   }
   /// Removes the slot of a key if it has `word`. Returns whether its leaf has few slots now, so
-  /// that join_towards() may be useful.
-  bool remove(std::string_view key, std::uint64_t word, note* by = nullptr) {
+  /// that join_towards() may be useful. `at`: an earlier place of the key.
+  bool remove(std::string_view key, place at, std::uint64_t word, note* by = nullptr) {
     for (;;) {
-      const place at = find(key);
+      at = find(key, at);
       if (at.word != word || word == 0) return false;
       begin(by, *at.in);
       if (!try_lock(*at.in, at.version)) {
@@ -216,17 +262,15 @@ class ordered_index {
   /// the first or the last leaf. Throws std::bad_alloc.
   void copy_leaf(const std::optional<std::string_view>& key, side wanted, leaf_content& to) const {
     for (;;) {
-      leaf* in = nullptr;
-      std::uint64_t version = 0;
+      place found;
       const bool before = wanted == side::before;
-      if (!(key ? descend(*key, before, in, version) : descend_to_end(before, in, version))) {
-        continue;
-      }
-      to.count = count_of(*in);
-      for (unsigned i = 0; i < to.count; ++i) to.words[i] = in->slots[i].load(acquire);
-      const separator* const low = in->low.load(acquire);
-      const separator* const high = in->high.load(acquire);
-      if (!still(*in, version)) continue;
+      if (!(key ? descend(*key, before, found) : descend_to_end(before, found))) continue;
+      const leaf& in = *found.in;
+      to.count = count_of(in);
+      for (unsigned i = 0; i < to.count; ++i) to.words[i] = in.slots[i].load(acquire);
+      const separator* const low = in.low.load(acquire);
+      const separator* const high = in.high.load(acquire);
+      if (!still(in, found.version)) continue;
       copy_bound(low, to.low);
       copy_bound(high, to.high);
       return;
@@ -417,22 +461,22 @@ class ordered_index {
 
   /// Finds the leaf for `key`, or with `before` the leaf of the keys before it. Returns false if a
   /// page on the way has changed.
-  bool descend(std::string_view key, bool before, leaf*& to, std::uint64_t& version) const {
+  bool descend(std::string_view key, bool before, place& to) const {
     return descend_by(
-        [&](const inner& in, std::uint64_t its) { return child_for(in, its, key, before); }, to,
-        version);
+        [&](const inner& in, std::uint64_t its) { return child_for(in, its, key, before); }, to);
   }
-  bool descend_to_end(bool last, leaf*& to, std::uint64_t& version) const {
+  bool descend_to_end(bool last, place& to) const {
     return descend_by(
         [&](const inner& in, std::uint64_t) {
           return std::optional<unsigned>(last ? count_of(in) : 0);
         },
-        to, version);
+        to);
   }
   template <class Choose>
-  bool descend_by(Choose&& choose, leaf*& to, std::uint64_t& version) const {
+  bool descend_by(Choose&& choose, place& to) const {
+    to = place{};
     page* at = root_->load(acquire);
-    version = version_of(*at);
+    std::uint64_t version = version_of(*at);
     if (at != root_->load(acquire)) return false;
     while (!at->is_leaf) {
       const inner& in = static_cast<const inner&>(*at);
@@ -443,11 +487,22 @@ class ordered_index {
       prefetch_page(child, in.level == 1);
       const std::uint64_t of_child = version_of(*child);
       if (!still(in, version)) return false;
+      to.above = &in;
+      to.version_above = version;
       at = child;
       version = of_child;
     }
-    to = static_cast<leaf*>(at);
+    to.in = static_cast<leaf*>(at);
+    to.version = version;
     return true;
+  }
+  /// Makes an earlier place the present version of its leaf, without a slot. Returns false if the
+  /// page above has changed, or is not known: then the leaf may have other bounds, or be removed.
+  bool reach(place& of) const {
+    if (of.above == nullptr) return false;
+    of.version = version_of(*of.in);
+    of.word = 0;
+    return still(*of.above, of.version_above);
   }
   /// Prefetches the lines of a page that an operation reads. Otherwise it waits for one after the
   /// other, because what it finds in one decides which line is next.
@@ -483,7 +538,7 @@ class ordered_index {
   }
   /// Unlocks the leaf. Requires: it has room for the key.
   template <class Change>
-  bool update_locked(std::string_view key, const place& at, Change& change, note* by) {
+  bool update_locked(std::string_view key, place& at, Change& change, note* by) {
     leaf& in = *at.in;
     const std::uint64_t word = change(at.word);
     if (word == at.word) {
@@ -498,6 +553,8 @@ class ordered_index {
       commit(by);
     }
     unlock(in);
+    at.version += 2;
+    at.word = word;
     return true;
   }
   void insert_slot(leaf& in, unsigned at, unsigned count, std::string_view key,

@@ -55,6 +55,7 @@ struct record_store<D, Shape>::moved {
   }
 
   std::uint64_t from = 0;  ///< its place
+  place at;                ///< of its key in the index
   std::uint64_t to = 0;    ///< of the copy
   fate what = fate::dead;
 };
@@ -88,25 +89,24 @@ std::size_t record_store<D, Shape>::read_group(hand& mine, victim& of, group_of_
     if (record.kind() == record_kind::put || record.kind() == record_kind::tombstone) {
       if (to.count != 0 && bytes + its > Shape::max_copied_record) break;
       bytes += its;
-      to.all[to.count++].from = in.offset + at;
-      index_.prefetch(record.key());
+      to.all[to.count++] = {in.offset + at, index_.approach(record.key())};
     }
     at += its;
   }
   mine.locks.clear();
   unsigned kept = 0;
   for (unsigned i = 0; i < to.count; ++i) {
-    const std::uint64_t at_place = to.all[i].from;
+    moved& each = to.all[i];
+    const std::uint64_t at_place = each.from;
     const std::string_view key = record_at(at_place).key();
-    if (!index_.has_word(key, [&](std::uint64_t word) { return has_place<D>(word, at_place); })) {
-      continue;
-    }
+    const auto is_wanted = [&](std::uint64_t word) { return has_place<D>(word, at_place); };
+    if (!index_.has_word(key, each.at, is_wanted)) continue;
     if (!has_intact_value(record_at(at_place), in.salt)) {
       at = at_place - in.offset;
       of.is_damaged = at == of.at;
       break;
     }
-    to.all[kept++].from = at_place;
+    to.all[kept++] = each;
     mine.locks.push_back(locks_.number_of(key));
   }
   to.count = kept;
@@ -118,10 +118,11 @@ template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::examine(victim& of, moved& each) {
   using fate = typename moved::fate;
   const record_header& record = record_at(each.from);
-  place at = index_.find(record.key());
+  place& at = each.at;
+  at = index_.find(record.key(), at);
   if (is_node(at.word) && has_place<D>(at.word, each.from)) {
     remove_unseen(record.key(), at, true);
-    at = index_.find(record.key());
+    at = index_.find(record.key(), at);
   }
   if (!has_place<D>(at.word, each.from)) {
     each.what = fate::dead;
@@ -235,10 +236,9 @@ void record_store<D, Shape>::copy_long(group_of_records& of, unsigned first, uns
 }
 
 template <domain::persistence_domain D, class Shape>
-void record_store<D, Shape>::install_copy(const moved& each) {
-  const std::string_view key = record_at(each.from).key();
+void record_store<D, Shape>::install_copy(moved& each) {
   static_cast<void>(index_.update(
-      key, index_.find(key),
+      record_at(each.from).key(), each.at,
       [&](std::uint64_t there) {
         if (!is_node(there)) return there == each.from ? each.to : there;
         static_cast<void>(replace_in_chain<D>(there, each.from, each.to));
@@ -262,7 +262,7 @@ void record_store<D, Shape>::drop_tombstones(const group_of_records& of) {
     if (of.all[i].what != fate::dropped) continue;
     const std::string_view key = record_at(of.all[i].from).key();
     note* const noted = hands_.local().noted;
-    const bool is_small = index_.remove(key, of.all[i].from, noted);
+    const bool is_small = index_.remove(key, of.all[i].at, of.all[i].from, noted);
     if (noted != nullptr) {
       noted->tombstones.store(noted->tombstones.load(relaxed) - 1, relaxed);
     } else {

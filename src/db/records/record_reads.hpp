@@ -119,7 +119,7 @@ void record_store<D, Shape>::collect() {
       if (!is_node(leaf.words[i])) continue;
       const std::string_view key = record_at(newest_record<D>(leaf.words[i])).key();
       const std::lock_guard lock(locks_[locks_.number_of(key)]);
-      const place at = index_.find(key);
+      place at = index_.find(key);
       if (is_node(at.word)) remove_unseen(key, at, true);
     }
     next = leaf.high;

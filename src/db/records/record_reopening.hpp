@@ -175,11 +175,12 @@ void record_store<D, Shape>::remove_left_nodes() {
     // The memory of a node that was removed may have a record whose segment has ended.
     if (segments_.find(its) == nullptr || !is_intact_at(its)) return;
     const std::string_view key = record_at(its).key();
-    const auto at = index_.find(key);
+    auto at = index_.find(key);
     if (!is_node(at.word)) return;
-    const std::uint64_t newest = newest_record<D>(at.word);
+    const std::uint64_t first = at.word;
+    const std::uint64_t newest = newest_record<D>(first);
     static_cast<void>(index_.update(key, at, [&](std::uint64_t) { return newest; }, noted));
-    for (std::uint64_t word = at.word; is_node(word);) {
+    for (std::uint64_t word = first; is_node(word);) {
       word = node_in<D>(word)->next.load(relaxed);
       if (word != 0) count_dead(newest_record<D>(word));
     }
@@ -197,15 +198,16 @@ void record_store<D, Shape>::install_found(const std::vector<found_record>& foun
   for (const found_record& each : found) {
     places.insert(each.place);
     const record_header& record = record_at(each.place);
-    const auto at = index_.find(record.key());
-    if (at.word == each.place) continue;
-    if (at.word != 0 && record_at(at.word).version >= record.version) {
+    auto at = index_.find(record.key());
+    const std::uint64_t before = at.word;
+    if (before == each.place) continue;
+    if (before != 0 && record_at(before).version >= record.version) {
       count_dead(each.place);
       continue;
     }
     const std::uint64_t by = each.place;
     static_cast<void>(index_.update(record.key(), at, [by](std::uint64_t) { return by; }, noted));
-    if (at.word != 0) count_dead(at.word);
+    if (before != 0) count_dead(before);
   }
   kept_->for_each_note([&](note& each) {
     const std::uint64_t written = each.writing.load(relaxed);

@@ -353,7 +353,7 @@ class record_store final : public roots::root_session<D> {
     segments_.of_record(record).dead_bytes.fetch_add(bytes_of(record_at(record)), relaxed);
   }
 
-  // ---- writes: record_writes.hpp ----
+  // ---- writes: record_writes.hpp, record_batches.hpp ----
   static constexpr std::uint64_t no_ordinal = ~std::uint64_t{0};
   struct successor {
     std::uint64_t version;
@@ -369,6 +369,8 @@ class record_store final : public roots::root_session<D> {
   void sort_with_ranges(const changes& all, std::vector<change>& to);
   void remove_overwritten(std::vector<change>& sorted) const;
   [[nodiscard]] bool commit_sorted(hand& mine, const read_set* read);
+  class batch_search;
+  class neighbours;
   void apply_sorted(hand& mine);
   void install_one(hand& mine, const change& what, const place& at, std::uint64_t record);
   void install_batch(hand& mine, std::uint64_t head, std::size_t bytes);
@@ -398,7 +400,7 @@ class record_store final : public roots::root_session<D> {
   void cancel(std::uint64_t record, std::size_t bytes);
   void prune(node& newest, removed_versions<D>& cut, bool all);
   [[nodiscard]] bool is_seen_between(std::uint64_t first, std::uint64_t end, bool exactly) const;
-  void remove_unseen(std::string_view key, const place& at, bool all);
+  void remove_unseen(std::string_view key, place& at, bool all);
   void retire(removed_versions<D>& gone);
   template <class T>
   void retire(T* object);
@@ -433,7 +435,7 @@ class record_store final : public roots::root_session<D> {
   void copy_short(hand& mine, group_of_records& of, unsigned first, unsigned end, segment<D>& in,
                   std::byte* to, std::size_t bytes);
   void copy_long(group_of_records& of, unsigned first, unsigned end, segment<D>& in, std::byte* to);
-  void install_copy(const moved& each);
+  void install_copy(moved& each);
   void drop_tombstones(const group_of_records& of);
   void finish(segment<D>& done, std::uint64_t ends_after);
   void release_later(segment<D>& done);
@@ -580,6 +582,7 @@ class record_store final : public roots::root_session<D> {
 
 }  // namespace outlast::store_detail::records
 
+#include <src/db/records/record_batches.hpp>
 #include <src/db/records/record_cleaner.hpp>
 #include <src/db/records/record_marks.hpp>
 #include <src/db/records/record_reads.hpp>

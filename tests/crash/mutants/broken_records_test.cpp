@@ -47,6 +47,8 @@ constexpr verify::scope one_key{.threads = 2, .operations = 3, .keys = 2, .prefi
 constexpr verify::scope one_call{.threads = 2, .operations = 1, .keys = 2, .prefill = 2};
 constexpr verify::scope new_keys{.threads = 2, .operations = 3, .keys = 6, .prefill = 1};
 constexpr verify::scope joined_keys{.threads = 2, .operations = 3, .keys = 4, .prefill = 4};
+/// The index has pages of three levels.
+constexpr verify::scope many_keys{.threads = 2, .operations = 3, .keys = 28, .prefill = 14};
 
 /// How scenarios are searched.
 struct search {
@@ -252,6 +254,9 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{156, "the comparison of a leaf's version by readers", new_keys, true, {.seed = 99}},
         of_cleaner(190, "the memory of a change of a leaf", new_keys, false,
                    one_scenario_at_random(27)),
+        mutant{203, "the comparison of the page above a leaf", new_keys, false},
+        mutant{204, "the comparison of a page above another one", many_keys, false,
+               one_scenario_at_random(131)},
         of_cleaner(157, "the fence of copies"),
         of_cleaner(158, "the wait for operations that read a segment", usual, false,
                    one_scenario(97)),

@@ -8,7 +8,7 @@ function(outlast_mutate_records to)
        "#pragma once\nnamespace outlast::broken_records {\ninline int defect = 0;\n}\n")
   foreach(HEADER IN ITEMS index_pages.hpp index_notes.hpp kept_index.hpp ordered_index.hpp index_build.hpp index_joins.hpp index_splits.hpp
           versions.hpp key_locks.hpp object_memory.hpp segments.hpp record_store.hpp record_cleaner.hpp record_marks.hpp record_reads.hpp record_recovery.hpp
-          record_reopening.hpp record_writes.hpp record_engine.hpp)
+          record_reopening.hpp record_writes.hpp record_batches.hpp record_engine.hpp)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${from}/${HEADER})
     file(READ ${from}/${HEADER} TEXT)
     string(REPLACE "<src/db/records/" "<broken_records/" TEXT "${TEXT}")
@@ -41,6 +41,17 @@ function(outlast_mutate_records to)
       # 188: newest snapshots that see a version are not asked for (V5)
       outlast_mutate(188 "  if (first == end || moments_.newest() < first) return false;"
                          "  if (first == end || moments_.newest() < first || !@D@) return false;")
+      # 162: a record does not know the records before it (P7)
+      outlast_mutate(162 "  if (next <= usual) return {usual, oldest};" "  if (next <= usual) return {usual, @D@ ? oldest : no_ordinal};")
+      outlast_mutate(162 "  return {next, oldest};" "  return {next, @D@ ? oldest : no_ordinal};")
+      # 192: a write is noted for the next mark after readers have seen it
+      outlast_mutate(192 "  note_written();\n  node* spare" "  if (@D@) note_written();\n  node* spare")
+      outlast_mutate(192 "  if (spare != nullptr) objects_.destroy(spare);\n  add_counted("
+                         "  if (!@D@) {\n    D::schedule_point();\n    note_written();\n  }\n  if (spare != nullptr) objects_.destroy(spare);\n  add_counted(")
+      # 198: the effect of a write is noted after the write
+      outlast_mutate(198 "  if (mine.noted != nullptr) {\n    mine.noted->begin_write("
+                         "  if (@D@ && mine.noted != nullptr) {\n    mine.noted->begin_write(")
+    elseif(HEADER STREQUAL "record_batches.hpp")
       # 146: readers see a batch while it is linked
       outlast_mutate(146 "  std::size_t linked = 0;\n"
                          "  std::size_t linked = 0;\n  if (!@D@) with->state.store(group::ready, seq_cst);\n")
@@ -53,9 +64,6 @@ function(outlast_mutate_records to)
       # 153: a single write of a batch's key does not wait for the batch
       outlast_mutate(153 "  for (const change& each : mine.sorted) mine.locks.push_back(locks_.number_of(each.key));"
                          "  for (const change& each : mine.sorted) {\n    if (@D@) mine.locks.push_back(locks_.number_of(each.key));\n  }")
-      # 162: a record does not know the records before it (P7)
-      outlast_mutate(162 "  if (next <= usual) return {usual, oldest};" "  if (next <= usual) return {usual, @D@ ? oldest : no_ordinal};")
-      outlast_mutate(162 "  return {next, oldest};" "  return {next, @D@ ? oldest : no_ordinal};")
       # 170: ranges are compared while other threads write
       outlast_mutate(170 "  bool has_ranges = read != nullptr && read->has_ranges();"
                          "  bool has_ranges = @D@ && read != nullptr && read->has_ranges();")
@@ -63,16 +71,9 @@ function(outlast_mutate_records to)
       outlast_mutate(171 "  if (read != nullptr) {\n    read->for_each_key(" "  if (@D@ && read != nullptr) {\n    read->for_each_key(")
       # 172: what was read is not compared
       outlast_mutate(172 "  if (read != nullptr && !read->hold_in(" "  if (@D@ && read != nullptr && !read->hold_in(")
-      # 192: a write is noted for the next mark after readers have seen it
-      outlast_mutate(192 "  note_written();\n  node* spare" "  if (@D@) note_written();\n  node* spare")
-      outlast_mutate(192 "  if (spare != nullptr) objects_.destroy(spare);\n  add_counted("
-                         "  if (!@D@) {\n    D::schedule_point();\n    note_written();\n  }\n  if (spare != nullptr) objects_.destroy(spare);\n  add_counted(")
       # 193: a batch is noted for the next mark after readers have seen it
       outlast_mutate(193 "  note_written();\n  group* with" "  if (@D@) note_written();\n  group* with")
       outlast_mutate(193 "  settle_batch(mine, state - 3);\n" "  if (!@D@) note_written();\n  settle_batch(mine, state - 3);\n")
-      # 198: the effect of a write is noted after the write
-      outlast_mutate(198 "  if (mine.noted != nullptr) {\n    mine.noted->begin_write("
-                         "  if (@D@ && mine.noted != nullptr) {\n    mine.noted->begin_write(")
     elseif(HEADER STREQUAL "index_notes.hpp")
       # 194: a change of pages is not undone
       outlast_mutate(194 "    const std::uint32_t count = std::min(saved.load(relaxed), max_pages);"
@@ -196,6 +197,11 @@ function(outlast_mutate_records to)
                          "      const std::uint64_t word = in.slots[middle].load(acquire);\n      if (@D@ && !still(in, found.version)) return false;")
       outlast_mutate(156 "        found.at = middle + 1;\n      }\n    }\n    return still(in, found.version);"
                          "        found.at = middle + 1;\n      }\n    }\n    return !@D@ || still(in, found.version);")
+      # 203: a leaf is searched although the page above it has changed
+      outlast_mutate(203 "    return still(*of.above, of.version_above);" "    return !@D@ || still(*of.above, of.version_above);")
+      # 204: a page is searched for the leaf of a key although it may have been split
+      outlast_mutate(204 "      const std::uint64_t of_child = version_of(*child);\n      if (!still(in, version)) return {};"
+                         "      const std::uint64_t of_child = version_of(*child);\n      if (@D@ && !still(in, version)) return {};")
       # 190: a reader compares the version of a leaf again that had changed
       outlast_mutate(190 "      if (!has_changed && still(*in, version)) return has;"
                          "      if ((!has_changed || !@D@) && still(*in, version)) return has;")

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -71,9 +72,10 @@ class indexes : public testing::Test {
   using index_type = ordered_index<domain_type, Shape, key_at_address>;
   using side = typename index_type::side;
 
-  void put(index_type& index, const std::string& key) {
+  void put(index_type& index, const std::string& key) { put(index, key, index.find(key)); }
+  void put(index_type& index, const std::string& key, typename index_type::place at) {
     const std::uint64_t word = words_.word_of(key);
-    EXPECT_TRUE(index.update(key, index.find(key), [&](std::uint64_t) { return word; }));
+    EXPECT_TRUE(index.update(key, at, [&](std::uint64_t) { return word; }));
   }
   static std::vector<std::string> ascending(const index_type& index) {
     std::vector<std::string> all;
@@ -120,20 +122,22 @@ TYPED_TEST(indexes, hold_what_a_map_holds) {
     std::map<std::string, std::uint64_t> model;
     for (int i = 0; i < 1500; ++i) {
       const std::string key = random_key(random);
-      const auto at = index.find(key);
+      auto at = index.find(key);
       const auto known = model.find(key);
       ASSERT_EQ(at.word, known == model.end() ? 0 : known->second);
       if (random() % 4 == 0) {
-        index.remove(key, at.word);
+        index.remove(key, at, at.word);
         model.erase(key);
       } else {
         const std::uint64_t word = this->words_.word_of(key);
+        const std::uint64_t found = at.word;
         std::uint64_t before = 1;
         ASSERT_TRUE(index.update(key, at, [&](std::uint64_t there) {
           before = there;
           return word;
         }));
-        ASSERT_EQ(before, at.word);
+        ASSERT_EQ(before, found);
+        ASSERT_EQ(at.word, word);
         model[key] = word;
       }
     }
@@ -141,6 +145,48 @@ TYPED_TEST(indexes, hold_what_a_map_holds) {
     for (const auto& [key, word] : model) expected.push_back(key);
     this->compare(index, expected);
     for (const auto& [key, word] : model) ASSERT_EQ(index.find(key).word, word);
+  }
+}
+
+/// Pages are split, joined and removed after a place was found.
+TYPED_TEST(indexes, find_keys_near_places_that_are_outdated) {
+  using index_type = typename TestFixture::index_type;
+  using place = typename index_type::place;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    std::mt19937_64 random(seed);
+    index_type index{key_order(), key_at_address()};
+    std::map<std::string, std::uint64_t> model;
+    std::map<std::string, place> places;
+    std::vector<std::function<void()>> retired;  // the places may refer to them
+    const auto retire = [&](auto* gone) {
+      retired.emplace_back([&index, gone] { index.destroy_retired(gone); });
+    };
+    for (int i = 0; i < 6000; ++i) {
+      const std::string key = "k" + std::to_string(random() % 600);
+      place& at = places[key];
+      const auto known = model.find(key);
+      const std::uint64_t expected = known == model.end() ? 0 : known->second;
+      if (random() % 4 == 0) at = index.approach(key);
+      place near = at;
+      ASSERT_EQ(index.has_word(key, near, [&](std::uint64_t word) { return word == expected; }),
+                expected != 0);
+      at = index.find(key, random() % 2 == 0 ? at : near);
+      ASSERT_EQ(at.word, expected);
+      const bool shrinks = i / 1500 % 2 == 1;
+      if (random() % 4 < (shrinks ? 3 : 1)) {
+        if (index.remove(key, at, at.word)) index.join_towards(key, retire);
+        model.erase(key);
+      } else {
+        const std::uint64_t word = this->words_.word_of(key);
+        static_cast<void>(index.update(key, at, [&](std::uint64_t) { return word; }));
+        ASSERT_EQ(at.word, word);
+        ASSERT_TRUE(index.is_current(at));
+        model[key] = word;
+      }
+    }
+    EXPECT_EQ(index.check(), "");
+    EXPECT_GT(retired.size(), 0U);
+    for (const auto& free : retired) free();
   }
 }
 
@@ -218,7 +264,8 @@ TYPED_TEST(indexes, join_their_pages_when_keys_go) {
   const std::size_t least = index.bytes();
   const auto retire = [&](auto* gone) { index.destroy_retired(gone); };
   const auto remove = [&](const std::string& key) {
-    if (index.remove(key, index.find(key).word)) index.join_towards(key, retire);
+    const auto at = index.find(key);
+    if (index.remove(key, at, at.word)) index.join_towards(key, retire);
     present.erase(key);
   };
   for (int round = 0; round < 4; ++round) {
@@ -256,7 +303,10 @@ TYPED_TEST(indexes, serve_several_threads) {
       for (int i = 0; i < keys; ++i) own.push_back(i * threads + t);
       std::shuffle(own.begin(), own.end(), random);
       for (std::size_t i = 0; i < own.size(); ++i) {
-        this->put(index, std::to_string(own[i]));
+        const std::string key = std::to_string(own[i]);
+        const auto near = index.approach(key);
+        if (i % 4 == 0) std::this_thread::yield();
+        this->put(index, key, index.find(key, near));
         const int earlier = own[random() % (i + 1)];
         const std::uint64_t word = index.find(std::to_string(earlier)).word;
         if (word == 0 || key_at_address()(word) != std::to_string(earlier)) has_failed = true;
@@ -281,13 +331,15 @@ TYPED_TEST(indexes, find_words_while_leaves_are_locked) {
     all.emplace_back([&] {
       while (!ends) {
         const auto unchanged = [](std::uint64_t word) { return word; };
-        static_cast<void>(index.update("1050", index.find("1050"), unchanged));
+        auto at = index.find("1050");
+        static_cast<void>(index.update("1050", at, unchanged));
       }
     });
   }
   int missed = 0;
   for (int i = 0; i < 1'000'000; ++i) {
-    if (!index.has_word("1050", [](std::uint64_t word) { return word != 0; })) ++missed;
+    auto near = index.approach("1050");
+    if (!index.has_word("1050", near, [](std::uint64_t word) { return word != 0; })) ++missed;
   }
   ends = true;
   for (std::thread& each : all) each.join();

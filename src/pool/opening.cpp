@@ -563,7 +563,8 @@ parsed_header validate_header(std::span<const std::byte> bytes, const std::strin
 }
 
 std::uint32_t used_pages(int fd, const std::byte* image, const parsed_header& header,
-                         const pool_tables& tables) {
+                         const pool_tables& tables,
+                         std::vector<std::pair<std::uint32_t, std::uint32_t>>* stored) {
   const std::uint32_t page_count = tables.pages;
   if (dax_device_of(fd)) return page_count;  // it has no holes
   const auto first_data = static_cast<std::uint32_t>(header.fixed.first_data_offset / page_bytes);
@@ -579,6 +580,7 @@ std::uint32_t used_pages(int fd, const std::byte* image, const parsed_header& he
     const auto visit = [&](std::uint64_t from, std::uint64_t to) {
       auto line = static_cast<std::uint32_t>((from - chunk.offset) / sizeof(page_line));
       const auto last = static_cast<std::uint32_t>((to - chunk.offset) / sizeof(page_line));
+      if (stored != nullptr) stored->emplace_back(chunk.first + line, chunk.first + last);
       for (; line < last; ++line) {
         const run_word run = run_word::unpack(lines[line].word.load(std::memory_order_relaxed));
         if (run.pack() == 0 || chunk.first + line < first_data) continue;
@@ -590,7 +592,9 @@ std::uint32_t used_pages(int fd, const std::byte* image, const parsed_header& he
     };
     known = known && for_each_stored(fd, chunk.offset, table_end, visit);
   }
-  return known ? end : page_count;
+  if (known) return end;
+  if (stored != nullptr) stored->clear();
+  return page_count;
 }
 
 void require_place_for(domain::kind own, const std::string& path) {

@@ -517,6 +517,9 @@ class basic_pool {
   domain::kind instructions_ = domain::kind::process;
   domain::kind effective_ = domain::kind::process;
   std::unique_ptr<pool_detail::domain_registration> registration_;
+  /// The descriptors that the file system had stored at the opening: their first pages and ends.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> stored_at_opening_;
+  std::atomic<bool> is_as_opened_{false};  ///< no descriptor was stored since then
   std::unique_ptr<page_space<D>> pages_;
   std::unique_ptr<pool_impl::root_directory<D>> roots_;
   std::unique_ptr<pool_impl::region_table<D>> regions_;

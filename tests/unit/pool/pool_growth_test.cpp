@@ -344,6 +344,29 @@ TEST(GrowthOf, a_pool_leaves_holes_between_descriptors_after_a_kill) {
   }
 }
 
+// The descriptors of these runs were in a hole of the file when the pool was opened.
+TEST(GrowthOf, a_pool_after_a_kill_shows_runs_that_were_made_since) {
+  const test::scratch_folder folder;
+  const std::string path = (folder.path() / "p").string();
+  {
+    auto target = pool::create(path, {.size_bytes = 64 * mib});
+    make_root(target, "a", 1);
+  }
+  auto again = pool::open(path);
+  const auto runs = [&again] {
+    int count = 0;
+    again.pages().for_each_run([&](std::uint32_t, const auto&) { ++count; });
+    return count;
+  };
+  const int before = runs();
+  EXPECT_GE(before, 1);
+  for (std::uint64_t i = 0; i < 4; ++i) make_root(again, std::to_string(i), i, 1000);
+  EXPECT_GE(runs(), before + 4);
+  again.drop_root("3");
+  EXPECT_GE(runs(), before + 3);
+  expect_sound(again);
+}
+
 TEST(GrowthOf, a_pool_of_format_1_ends_at_its_capacity) {
   test::temp_directory directory;
   auto target = pool::create(directory.file("p"),

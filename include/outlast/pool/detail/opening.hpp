@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace outlast::pool_detail {
 
@@ -99,10 +101,12 @@ void require_place_for(domain::kind own, const std::string& path);
 
 /// Returns a page from which on no page is in use. Reads only the parts of the line table that the
 /// file system has stored; returns `page_count` if these are unknown. For pools that were not
-/// closed.
-[[nodiscard]] std::uint32_t used_pages(int fd, const std::byte* image,
-                                       const pool_format::parsed_header& header,
-                                       const pool_format::pool_tables& tables);
+/// closed. `stored`: nullptr, or gets the first page and the end of each of these parts, in
+/// ascending order; remains empty if they are unknown.
+[[nodiscard]] std::uint32_t used_pages(
+    int fd, const std::byte* image, const pool_format::parsed_header& header,
+    const pool_format::pool_tables& tables,
+    std::vector<std::pair<std::uint32_t, std::uint32_t>>* stored = nullptr);
 
 /// Returns the tables of a pool. Throws corruption if its growth words are damaged.
 [[nodiscard]] pool_format::pool_tables tables_of(const pool_format::parsed_header& header,

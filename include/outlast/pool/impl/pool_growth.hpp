@@ -5,6 +5,7 @@
 #include <outlast/pool/impl/pool_readers.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -20,6 +21,8 @@ namespace outlast {
 template <domain::persistence_domain D>
 void basic_pool<D>::commit_pages(std::uint32_t first, std::uint32_t count) {
   if (!file_) return;
+  // A thread that has to see these descriptors reads this value: relaxed is enough.
+  is_as_opened_.store(false, std::memory_order_relaxed);
   std::uint32_t sparse = 0;
   // A thread finds its own number here only if it has stored that itself: relaxed is enough.
   if (reserving_.load(std::memory_order_relaxed) == base::this_thread().slot + 1) {
@@ -57,6 +60,14 @@ auto basic_pool<D>::described_from(std::uint32_t page) const ->
   constexpr std::uint64_t line = sizeof(pool_format::page_line);
   const pool_format::doubling by = pages_->descriptors().by();
   const std::uint32_t limit = pages_->limit();
+  // An opening reads all descriptors several times.
+  if (is_as_opened_.load(std::memory_order_relaxed)) {
+    const auto found =
+        std::partition_point(stored_at_opening_.begin(), stored_at_opening_.end(),
+                             [page](const auto& part) { return part.second <= page; });
+    if (found == stored_at_opening_.end() || found->first >= limit) return {limit, limit};
+    return {std::max(page, found->first), std::min(found->second, limit)};
+  }
   while (page < limit) {
     const auto chunk_end = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(limit, by.first_of(by.chunk_of(page) + 1)));

@@ -345,8 +345,10 @@ std::uint32_t basic_pool<D>::open_pages(std::uint32_t high_water) {
                  static_cast<std::uint32_t>(address_space_bytes() / pool_format::page_bytes)};
   if (was_dirty_ && file_) {
     // Reading the lines of pages that were never used would fill memory with zeros.
-    where.page_count = pool_detail::used_pages(file_->descriptor(), base_,
-                                               {fixed_, state_, {true, true}, true}, tables_);
+    where.page_count =
+        pool_detail::used_pages(file_->descriptor(), base_, {fixed_, state_, {true, true}, true},
+                                tables_, &stored_at_opening_);
+    is_as_opened_.store(!stored_at_opening_.empty(), std::memory_order_relaxed);
   }
   typename page_space<D>::give_back_function give_back;
   if (file_ && !file_->is_device()) {

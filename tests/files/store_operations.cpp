@@ -307,9 +307,6 @@ operations store_operations(db::StoreEngine engine, bool on_disk) {
   for (const task each : {task::create, task::open_clean, task::open_dirty, task::open_twice,
                           task::open_none, task::close, task::backup, task::repair_clean,
                           task::repair_dirty, task::destroy_clean, task::destroy_dirty}) {
-    // A repair of records does not cut the end of its file each time.
-    const bool repairs = each == task::repair_clean || each == task::repair_dirty;
-    if (repairs && engine == db::StoreEngine::kRecords) continue;
     all.push_back(std::make_unique<store_operation>(each, engine, on_disk));
   }
   all.push_back(std::make_unique<store_operation>(task::destroy_dirty, engine, on_disk, true));

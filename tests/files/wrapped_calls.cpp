@@ -268,6 +268,19 @@ int __wrap_msync(void* address, size_t size, int flags) {
   return around(call, [=](bool) { return __real_msync(address, size, flags); });
 }
 
+/// Returns whether a call asks for addresses that are in use. The caller then tries others. Which
+/// addresses it tries depends on random numbers, so that the number of these calls differs between
+/// repetitions.
+static bool is_occupied(void* address, size_t size, int flags) {
+  if ((flags & MAP_FIXED_NOREPLACE) == 0) return false;
+  void* const got = __real_mmap(address, size, PROT_NONE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+                                -1, 0);
+  if (got == MAP_FAILED) return errno == EEXIST;
+  __real_munmap(got, size);
+  return false;
+}
+
 void* __wrap_mmap(void* address, size_t size, int access, int flags, int descriptor, off_t offset) {
   const auto real = [=](bool) {
     return __real_mmap(address, size, access, flags, descriptor, offset);
@@ -275,6 +288,7 @@ void* __wrap_mmap(void* address, size_t size, int access, int flags, int descrip
   const bool is_file = (flags & MAP_ANONYMOUS) == 0;
   const auto role = is_file ? calls().role_of(descriptor) : std::optional<std::string>("memory");
   if (!role) return real(false);
+  if (is_occupied(address, size, flags)) return real(false);
   void* const mapped = around(plain("mmap", *role), real);
   if (mapped != MAP_FAILED) {
     calls().mapped(mapped, size, *role, is_file ? identity_of(descriptor) : std::nullopt);

@@ -43,6 +43,7 @@ const std::vector<catalogue_entry>& catalogue() {
     detail::add_cleaned_store(all);
     detail::add_store_transactions(all);
     detail::add_marked_store(all);
+    detail::add_kept_store(all);
     return all;
   }();
   return entries;

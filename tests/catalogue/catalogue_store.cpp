@@ -2,6 +2,7 @@
 #include <tests/catalogue/catalogue_entries.hpp>
 #include <tests/catalogue/store_in_pool.hpp>
 #include <tests/catalogue/store_transactions.hpp>
+#include <tests/catalogue/store_with_index.hpp>
 #include <tests/catalogue/store_with_marks.hpp>
 
 #include <memory>
@@ -77,6 +78,23 @@ static void add_marked_records(const std::string& name, list& to) {
 void add_marked_store(list& to) {
   add_marked_records<false, false>("store_of_records", to);
   add_marked_records<false, true>("store_of_records_cleaned", to);
+}
+
+/// Adds a store of records whose index outlives its process. The arguments are those of
+/// small_record_engine.
+template <bool Keeps, bool Cleans>
+static void add_kept_records(const char* name, list& to) {
+  using engine = small_record_engine<domain::simulated, Keeps, Cleans>;
+  using store = store_in_pool<domain::simulated, engine>;
+  to.push_back({name,
+                store::policy_type::name(),
+                [name] { return std::make_unique<kept_store_subject<store>>(name); },
+                {.threads = 2, .operations = 2, .keys = 3, .prefill = 3}});
+}
+
+void add_kept_store(list& to) {
+  add_kept_records<false, false>("store_of_records_with_index", to);
+  add_kept_records<true, true>("store_of_records_with_index_cleaned", to);
 }
 
 }  // namespace outlast::verify::detail

@@ -7,7 +7,10 @@
 #include <src/verify/explorer/image_set.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <sstream>
+#include <string_view>
 
 namespace outlast::verify {
 namespace {
@@ -24,13 +27,15 @@ std::uint64_t hash_of(const abstract_state& state) {
   return hash;
 }
 
+void clear(std::span<std::byte> bytes) { std::fill(bytes.begin(), bytes.end(), std::byte{}); }
+
 /// Clears volatile globals for the duration of a crash.
 class emptied {
  public:
   explicit emptied(std::span<std::byte> globals) : globals_(globals) {
     if (globals_.empty()) return;
     before_.assign(globals_.begin(), globals_.end());
-    std::fill(globals_.begin(), globals_.end(), std::byte{});
+    clear(globals_);
   }
   ~emptied() { std::copy(before_.begin(), before_.end(), globals_.begin()); }
   emptied(const emptied&) = delete;
@@ -38,6 +43,26 @@ class emptied {
 
  private:
   std::span<std::byte> globals_;
+  std::vector<std::byte> before_;
+};
+
+/// Restores at its end what kills leave. Its memory may grow meanwhile.
+class restored {
+ public:
+  explicit restored(const subject& of) : of_(of) {
+    const std::span<std::byte> kept = of.kept_by_kills();
+    before_.assign(kept.begin(), kept.end());
+  }
+  ~restored() {
+    const std::span<std::byte> kept = of_.kept_by_kills();
+    std::copy(before_.begin(), before_.end(), kept.begin());
+    std::fill(kept.begin() + static_cast<std::ptrdiff_t>(before_.size()), kept.end(), std::byte{});
+  }
+  restored(const restored&) = delete;
+  restored& operator=(const restored&) = delete;
+
+ private:
+  const subject& of_;
   std::vector<std::byte> before_;
 };
 
@@ -93,8 +118,7 @@ explorer::~explorer() = default;
 // --- crashes ---
 
 void explorer::crash_point() {
-  if (!armed_ || counts_.found || late_) return;
-  if (everything_ != nullptr && everything_->repeats()) return;
+  if (!offers_crashes()) return;
   incarnation& here = incarnations_.back();
   memory& media = machine_.memory();
   if (here.last_version == media.version() && here.last_history == here.seen->hash()) return;
@@ -119,6 +143,22 @@ void explorer::crash_point() {
   }
   consider_kill(sets);
   incarnations_.back().last_version = media.version();
+}
+
+bool explorer::offers_crashes() const {
+  return armed_ && !counts_.found && !late_ && !(everything_ != nullptr && everything_->repeats());
+}
+
+void explorer::stored_outside(const void* address) {
+  const std::span<const std::byte> kept = tested_.kept_by_kills();
+  const std::less<const void*> is_before;
+  if (is_before(address, kept.data()) || !is_before(address, kept.data() + kept.size())) return;
+  if (!offers_crashes()) return;
+  ++stores_outside_;
+  memory& media = machine_.memory();
+  std::vector<std::vector<std::uint64_t>> sets;
+  for (const std::uint32_t line : media.dirty_lines()) sets.push_back(media.survivor_sets(line));
+  consider_kill(sets, true);
 }
 
 void explorer::try_all(const std::vector<std::vector<std::uint64_t>>& sets) {
@@ -176,27 +216,35 @@ void explorer::consider(const crash_choice& choice) {
   if (!images_->insert(key)) return;
   ++counts_.images_checked;
   if (incarnations_.size() > 1) ++counts_.nested_checked;
-  crash([&] { media.enter(choice); }, before, key, nests(key));
+  const auto cut_power = [&] {
+    media.enter(choice);
+    clear(tested_.kept_by_kills());
+  };
+  crash(cut_power, before, key, nests(key));
   if (counts_.found) describe_crash(choice);
 }
 
 /// Considers the end of the process without a crash of the machine. The next process sees the
 /// stores that are not durable, uses them, and can lose them.
-void explorer::consider_kill(const std::vector<std::vector<std::uint64_t>>& sets) {
-  if (counts_.found || late_ || how_.killed_one_in == 0 || sets.empty() ||
-      incarnations_.size() > 1) {
-    return;
-  }
+void explorer::consider_kill(const std::vector<std::vector<std::uint64_t>>& sets,
+                             bool is_after_store_outside) {
+  const std::span<const std::byte> kept = tested_.kept_by_kills();
+  if (counts_.found || late_ || how_.killed_one_in == 0 || incarnations_.size() > 1) return;
+  // Without memory of its own, a kill leaves the same image as a power cut.
+  if (sets.empty() && kept.empty()) return;
   crash_choice all;
   for (const auto& each : sets) all.push_back(each.back());
   const incarnation before = incarnations_.back();
   memory& media = machine_.memory();
   std::uint64_t key =
       media.image_hash(all) + base::mix64(media.image_hash(crash_choice(all.size())));
-  key = base::mix64(key + before.seen->hash() + hash_of(*before.initial));
-  if (key % how_.killed_one_in != 0 || !images_->insert(key)) return;
+  key = base::mix64(key + before.seen->hash() + hash_of(*before.initial) + stores_outside_);
+  if (key % how_.killed_one_in != 0) return;
+  const std::string_view text(reinterpret_cast<const char*>(kept.data()), kept.size());
+  if (!images_->insert(key + (kept.empty() ? 0 : base::hash_bytes(text)))) return;
   ++counts_.kills_checked;
-  crash([&] { media.enter_killed(); }, before, key, true);
+  const bool crashes_again = !is_after_store_outside || nests(key);
+  crash([&] { media.enter_killed(); }, before, key, crashes_again);
   if (counts_.found) describe_kill();
 }
 
@@ -205,6 +253,7 @@ void explorer::crash(Enter&& enter, const incarnation& before, std::uint64_t key
                      bool crashes_again) {
   const std::size_t depth = incarnations_.size();
   const emptied globals(tested_.volatile_globals());
+  const restored kept(tested_);
   enter();
   const fault ended = machine_.run_alone([&] { recover_on_image(before, key, crashes_again); });
   incarnations_.resize(depth, before);
@@ -277,8 +326,8 @@ bool explorer::build_scenario(std::uint64_t seed, const std::vector<operation_pl
   images_->clear();
   const bool is_detectable = tested_.exists(machine_.memory().bytes()).has_value();
   machine_.memory().clear(is_detectable ? never_written : std::byte{});
-  const std::span<std::byte> globals = tested_.volatile_globals();
-  std::fill(globals.begin(), globals.end(), std::byte{});
+  clear(tested_.volatile_globals());
+  clear(tested_.kept_by_kills());
   random source(seed, 0);
   std::vector<call> beginning;
   if (how_.strategy == strategy_kind::exhaustive) {
@@ -408,9 +457,11 @@ void explorer::run_thread(unsigned thread) {
 
 void explorer::execute(std::uint64_t number, strategy& order) {
   execution_ = number;
+  stores_outside_ = 0;
   history_.clear();
   incarnations_.assign(1, {&scene_.initial, &history_});
   memory& media = machine_.memory();
+  const restored kept(tested_);
   media.enter_checkpoint();
   armed_ = number == 0;  // every execution of a scenario begins with the same opening
   open_for_execution();

@@ -553,8 +553,7 @@ void machine::store(void* destination, const void* source, std::size_t size, sto
   if (!untorn) require_in_use(destination, size, "stored to", domain::code_line::of(where));
   const bool inside = memory_.contains(destination);
   if (!inside && !(buffers_stores_ && alone_depth_ == 0 && running_thread_ != no_thread)) {
-    std::memcpy(destination, source, size);
-    return;
+    return store_outside(destination, source, size);
   }
   const site_id site = inside ? sites_.pass(where, site_kind::store) : site_id{};
   if (buffers_stores_) return buffer_store(destination, source, size, kind, site, untorn);
@@ -568,10 +567,7 @@ void machine::store(void* destination, const void* source, std::size_t size, sto
 
 void machine::store_unbuffered(void* destination, const void* source, std::size_t size,
                                store_kind kind, const domain::site& where) {
-  if (!memory_.contains(destination)) {
-    std::memcpy(destination, source, size);
-    return;
-  }
+  if (!memory_.contains(destination)) return store_outside(destination, source, size);
   const site_id site = sites_.pass(where, site_kind::store);
   memory_.store(thread_number(), destination, source, size, kind, site, true);
   store_over();
@@ -595,6 +591,11 @@ void machine::store_over() {
     complete_fence(thread_number());
   }
   offer_crash_at_store();
+}
+
+void machine::store_outside(void* destination, const void* source, std::size_t size) {
+  std::memcpy(destination, source, size);
+  if (observer_ != nullptr) observer_->stored_outside(destination);
 }
 
 void machine::offer_crash_at_store() {

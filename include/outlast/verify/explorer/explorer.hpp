@@ -54,7 +54,8 @@ struct options {
   unsigned nested_one_in = 24;
   unsigned operations_after = 3;  ///< after such a recovery
   /// At one crash point in `killed_one_in` only the process ends. Stores that are not durable
-  /// remain visible to the next process, which a power cut then ends. 0: never.
+  /// remain visible to the next process, which a power cut then ends. 0: never. If the subject has
+  /// memory that kills leave, the points after stores to it count, too.
   unsigned killed_one_in = 4;
   bool close_at_end = true;         ///< some executions end with a close, under crash points
   bool minimise = true;             ///< shortens a counterexample: fewer operations and switches
@@ -126,10 +127,13 @@ class explorer final : private crash_observer {
   class image_set;
 
   void crash_point() override;
+  void stored_outside(const void* address) override;
   void try_all(const std::vector<std::vector<std::uint64_t>>& sets);
   void try_some(const std::vector<std::vector<std::uint64_t>>& sets);
   void consider(const crash_choice& choice);
-  void consider_kill(const std::vector<std::vector<std::uint64_t>>& sets);
+  [[nodiscard]] bool offers_crashes() const;
+  void consider_kill(const std::vector<std::vector<std::uint64_t>>& sets,
+                     bool is_after_store_outside = false);
   template <class Enter>
   void crash(Enter&& enter, const incarnation& before, std::uint64_t key, bool crashes_again);
   void recover_on_image(const incarnation& before, std::uint64_t key, bool crashes_again);
@@ -184,6 +188,7 @@ class explorer final : private crash_observer {
   std::unique_ptr<image_set> images_;
   report counts_;
   bool armed_ = false;
+  std::uint64_t stores_outside_ = 0;  // of this execution, to what kills leave
   std::uint64_t execution_ = 0;
   double started_ = 0;
   bool late_ = false;  // the time is up: the execution ends without further crashes

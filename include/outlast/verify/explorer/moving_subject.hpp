@@ -30,6 +30,9 @@ class moving_subject final : public subject {
   [[nodiscard]] std::span<std::byte> volatile_globals() const override {
     return moved_->volatile_globals();
   }
+  [[nodiscard]] std::span<std::byte> kept_by_kills() const override {
+    return moved_->kept_by_kills();
+  }
   void format(std::span<std::byte> memory) override { moved_->format(place(memory, 0)); }
   [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override;
 

@@ -52,6 +52,9 @@ class subject {
   /// Returns volatile memory outside the world that a crash clears, such as tables of
   /// flit-counters.
   [[nodiscard]] virtual std::span<std::byte> volatile_globals() const { return {}; }
+  /// Returns memory outside the world that a kill leaves and a crash of the machine clears, such as
+  /// a file of tmpfs. It may grow, and no part of it moves.
+  [[nodiscard]] virtual std::span<std::byte> kept_by_kills() const { return {}; }
   /// Returns true if `open(memory, false)` finds something to open in `memory`. A subject that
   /// implements this receives memory filled with 0xDB instead of zeros. Power is also cut while
   /// `open(memory, true)` formats it, and an incomplete format is then repeated.

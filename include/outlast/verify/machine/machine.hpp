@@ -37,6 +37,9 @@ namespace outlast::verify {
 class crash_observer {
  public:
   virtual void crash_point() = 0;
+  /// Receives the point after a store outside the memory, such as to a volatile word. Stores that
+  /// wait in a simulated buffer are not offered.
+  virtual void stored_outside(const void* address) { static_cast<void>(address); }
 
  protected:
   ~crash_observer() = default;
@@ -237,6 +240,7 @@ class machine {
   [[nodiscard]] bool begin_fence(const domain::site& where);
   void store_over();
   void offer_crash_at_store();
+  void store_outside(void* destination, const void* source, std::size_t size);
   void buffer_store(void* destination, const void* source, std::size_t size, store_kind kind,
                     site_id site, bool untorn);
   void drain_one(unsigned thread);

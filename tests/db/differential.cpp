@@ -107,6 +107,7 @@ class comparison {
       : plan_(plan), base_(order{plan.is_reversed}), home_(plan.where), random_(plan.seed) {
     home_.more.max_unsynced_time = std::chrono::milliseconds(20);
     home_.more.capacity_bytes = std::size_t{256} << 20;
+    home_.more.keep_index = plan.keeps_index;
     if (plan.is_reversed) home_.options.comparator = &backwards_;
   }
 

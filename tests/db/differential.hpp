@@ -14,6 +14,7 @@ struct differential_plan {
   place where = place::memory_files;
   db_steps::syncing how = db_steps::syncing::sometimes;
   bool is_reversed = false;  ///< keys in the other order, by a comparator
+  bool keeps_index = false;  ///< StoreOptions::keep_index
   std::uint64_t steps = 10'000;
   std::uint64_t seed = 1;
   unsigned longest_life_ms = 100;  ///< then it is killed; in ordinary memory none is

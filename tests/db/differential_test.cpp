@@ -17,7 +17,8 @@ class StoreDifferential : public testing::TestWithParam<differential_plan> {};
 
 std::string name_of(const testing::TestParamInfo<differential_plan>& of) {
   return testing::PrintToString(of.param.where) + (of.param.is_reversed ? "_reversed" : "") +
-         (of.param.how == syncing::always ? "_synced" : "");
+         (of.param.how == syncing::always ? "_synced" : "") +
+         (of.param.keeps_index ? "_with_index" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -37,7 +38,13 @@ INSTANTIATE_TEST_SUITE_P(
                           .is_reversed = true,
                           .steps = 10'000,
                           .longest_life_ms = 30},
+        differential_plan{.where = place::record_files,
+                          .keeps_index = true,
+                          .steps = 10'000,
+                          .longest_life_ms = 30},
         differential_plan{.where = place::record_disk, .steps = 10'000, .longest_life_ms = 50},
+        differential_plan{
+            .where = place::record_disk, .keeps_index = true, .steps = 5000, .longest_life_ms = 50},
         differential_plan{.where = place::ordinary_records, .steps = 10'000}),
     name_of);
 

@@ -33,9 +33,11 @@ std::vector<named_plan> all_plans() {
   return {
       {"memory", "sometimes", 15, {.where = place::memory_files}},
       {"memory-reversed", "sometimes", 10, {.where = place::memory_files, .is_reversed = true}},
-      {"records", "sometimes", 20, {.where = place::record_files}},
+      {"records", "sometimes", 12, {.where = place::record_files}},
+      {"records-index", "sometimes", 8, {.where = place::record_files, .keeps_index = true}},
       {"records-reversed", "sometimes", 5, {.where = place::record_files, .is_reversed = true}},
-      {"records-disk", "sometimes", 6, {.where = place::record_disk}},
+      {"records-disk", "sometimes", 3, {.where = place::record_disk}},
+      {"records-disk-index", "sometimes", 3, {.where = place::record_disk, .keeps_index = true}},
       {"records-disk", "never", 4, {.where = place::record_disk, .how = syncing::never}},
       {"disk", "sometimes", 10, {.where = place::disk}},
       {"disk", "never", 10, {.where = place::disk, .how = syncing::never}},

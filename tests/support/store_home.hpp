@@ -96,6 +96,9 @@ class store_home {
 
   ~store_home() {
     close();
+    if (more.keep_index) {  // the index is elsewhere
+      EXPECT_EQ(db::DestroyDB(name(), options).ToString(), "OK");
+    }
     pool_detail::test_hooks().everything_is_a_disk = false;
   }
   store_home(const store_home&) = delete;

@@ -36,8 +36,8 @@ struct usual_shape {
   /// Longer records are written without a copy in ordinary memory, in bytes.
   static constexpr std::size_t max_copied_record = std::size_t{64} << 10;
   // The cleaner:
-  static constexpr unsigned fullest_percent = 70;  ///< works while less of the space counts
-  static constexpr unsigned help_percent = 60;     ///< writers help while less of it counts
+  static constexpr unsigned fullest_percent = 78;  ///< works while less of the space counts
+  static constexpr unsigned help_percent = 68;     ///< writers help while less of it counts
   static constexpr std::size_t help_after_bytes = std::size_t{16} << 10;
   static constexpr unsigned least_gain_percent = 5;  ///< of a victim, if there is no space
   static constexpr std::int64_t few_tombstones = 1000;

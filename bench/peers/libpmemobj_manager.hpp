@@ -44,6 +44,7 @@ class libpmemobj_manager : public tx::detail::manager_calls<libpmemobj_manager> 
 
  private:
   friend class tx::detail::manager_calls<libpmemobj_manager>;
+  friend class tx::detail::read_calls<libpmemobj_manager>;
 
   static constexpr std::size_t more_bytes = std::size_t{64} << 20;
   static constexpr std::uintptr_t page_bytes = 4096;

@@ -315,6 +315,19 @@ class Page(unittest.TestCase):
         self.assertEqual(table[3], "| another | `a map` | not measured in this run |")
         self.assertIn("<code>a map</code>", self.written()[0])
 
+    def test_figures_of_an_earlier_report_stay_if_they_were_not_measured_again(self):
+        _, before = self.written()
+        earlier = self.folder / "output/figures.json"
+        (self.folder / "results/paper-fig01.jsonl").unlink()
+        (self.folder / "results/some.jsonl").unlink()
+        report = page.Report(self.folder / "papers", self.folder / "figures", self.folder / "results", earlier)
+        _, data = report.write(self.folder / "output")
+        self.assertEqual(json.loads(data.read_text()), before)
+        self.results("some", [micro("first, ours", 3.5)])
+        report = page.Report(self.folder / "papers", self.folder / "figures", self.folder / "results", earlier)
+        self.assertEqual([point["value"] for point in report.measured("some").points], [3.5])
+        self.assertEqual(len(report.measured("paper/fig01").points), len(EXPERIMENT))
+
     def test_a_quick_run_says_so(self):
         self.assertNotIn("A quick run", self.written()[0])
         self.results("paper-fig01", [{"run": {"quick": True}}, *EXPERIMENT])

@@ -32,11 +32,13 @@ def is_numeric(text):
 class Report:
     """What the data files say, held against what was measured. Reads each file once, when it is asked for."""
 
-    def __init__(self, papers, experiments, folder):
+    def __init__(self, papers, experiments, folder, earlier=None):
+        """`earlier`: the figures.json of a report, from which figures without a file in `folder` are taken."""
         self.everything = results.load_papers(papers)
         self.papers = [paper for paper in self.everything if "figure" in paper]
         self.experiments = experiments
         self.folder = pathlib.Path(folder)
+        self.earlier = json.loads(pathlib.Path(earlier).read_text(encoding="utf-8"))["figures"] if earlier else {}
         self.figures = {figure["file"]: figure for paper in self.papers for figure in paper["figure"]}
         for paper in self.papers:
             for figure in paper["figure"]:
@@ -47,7 +49,10 @@ class Report:
     @functools.cache
     def measured(self, file):
         patterns = self.figures.get(file, {}).get("pattern", [])
-        return results.load(self.folder / results.file_of(file), patterns)
+        path = self.folder / results.file_of(file)
+        if not path.is_file() and file in self.earlier:
+            return results.of_report(self.earlier[file], patterns)
+        return results.load(path, patterns)
 
     @functools.cache
     def experiment(self, file):

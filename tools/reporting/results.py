@@ -118,6 +118,20 @@ def load(path, patterns):
     return measured_from(read_lines(path), patterns)
 
 
+def is_point(record, patterns):
+    """Whether a record of an earlier report is a point. Values of points have the units that the report shows."""
+    return "micro" not in record or any(re.fullmatch(pattern["subject"], record["subject"]) for pattern in patterns)
+
+
+def of_report(figure, patterns):
+    """What an earlier report has of a figure. `figure`: as in figures.json."""
+    about, points, unread = figure["about"], [], []
+    of_run = {key: about[key] for key in ("machine", "build", "commit") if key in about}
+    for record in figure["points"]:
+        (points if is_point(record, patterns) else unread).append({**record, **of_run})
+    return Measured(points, unread, about)
+
+
 def file_of(figure):
     """flit/fig07 -> flit-fig07.jsonl"""
     return figure.replace("/", "-") + ".jsonl"

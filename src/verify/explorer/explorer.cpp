@@ -244,7 +244,7 @@ void explorer::consider_kill(const std::vector<std::vector<std::uint64_t>>& sets
   if (!images_->insert(key + (kept.empty() ? 0 : base::hash_bytes(text)))) return;
   ++counts_.kills_checked;
   const bool crashes_again = !is_after_store_outside || nests(key);
-  crash([&] { media.enter_killed(); }, before, key, crashes_again);
+  crash([&] { media.enter_killed(kept); }, before, key, crashes_again);
   if (counts_.found) describe_kill();
 }
 

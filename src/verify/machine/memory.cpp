@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include <sys/mman.h>
 
@@ -322,15 +323,20 @@ void memory::drain_flushes(unsigned thread) {
   }
 }
 
-/// Completes the instructions that an ended process had issued. Its own memory is gone: the words
-/// that represent it here belong to threads that continue after the crash has been examined.
-void memory::drain_dead(unsigned thread) {
+/// Completes the instructions that an ended process had issued. Its own memory is gone, except
+/// `kept`: the words that represent it here belong to threads that continue after the crash has been
+/// examined.
+void memory::drain_dead(unsigned thread, std::span<const std::byte> kept) {
   const buffered& oldest = buffers_.of(thread).front();
   if (oldest.what != buffered::instruction::store || !oldest.outside) {
     drain_one(thread);
     return;
   }
-  static_cast<void>(buffers_.pop(thread));
+  const buffered waiting = buffers_.pop(thread);
+  const std::less<const std::byte*> is_before;
+  const bool is_kept = !is_before(waiting.address, kept.data()) &&
+                       is_before(waiting.address, kept.data() + kept.size());
+  if (is_kept) execute(thread, waiting);
   drain_flushes(thread);
 }
 
@@ -460,11 +466,11 @@ void memory::enter_checkpoint() {
   buffers_.lay_simulated();
 }
 
-void memory::enter_killed() {
+void memory::enter_killed(std::span<const std::byte> kept) {
   buffers_.lift_simulated();
   push_frame();
   for (unsigned t = 0; t < threads_.size(); ++t) {
-    while (!buffers_.empty(t)) drain_dead(t);
+    while (!buffers_.empty(t)) drain_dead(t, kept);
   }
   for (thread_state& state : threads_) state = {};
   killed_ = true;

@@ -145,8 +145,9 @@ class memory {
   /// Simulates a crash: live memory becomes the image of `choice`, and no store is pending.
   void enter(const crash_choice& choice);
   /// Simulates the end of the process without a crash of the machine. Executed stores stay visible
-  /// and at risk, and no fence completes the flushes of the ended process.
-  void enter_killed();
+  /// and at risk, and no fence completes the flushes of the ended process. `kept`: memory outside,
+  /// whose stores stay visible, too.
+  void enter_killed(std::span<const std::byte> kept = {});
   /// Returns true if the last crash ended only the process.
   [[nodiscard]] bool was_killed() const noexcept { return killed_; }
   /// Returns the number of the boot: 1, and one more after each crash of the machine.
@@ -207,7 +208,7 @@ class memory {
               store_kind kind, site_id site);
   void start_write_back(unsigned thread, const void* address);
   void drain_flushes(unsigned thread);
-  void drain_dead(unsigned thread);
+  void drain_dead(unsigned thread, std::span<const std::byte> kept);
   void drain_fence(unsigned thread);
   void drain_store(unsigned thread, const std::byte* address);
   void execute(unsigned thread, const buffered& waiting);

@@ -324,8 +324,8 @@ void memory::drain_flushes(unsigned thread) {
 }
 
 /// Completes the instructions that an ended process had issued. Its own memory is gone, except
-/// `kept`: the words that represent it here belong to threads that continue after the crash has been
-/// examined.
+/// `kept`. The words that represent it here belong to threads that continue after the crash has
+/// been examined.
 void memory::drain_dead(unsigned thread, std::span<const std::byte> kept) {
   const buffered& oldest = buffers_.of(thread).front();
   if (oldest.what != buffered::instruction::store || !oldest.outside) {

@@ -12,6 +12,7 @@
 #include <outlast/verify/machine/simulated.hpp>
 #include <tests/catalogue/store_in_pool.hpp>
 #include <tests/catalogue/store_transactions.hpp>
+#include <tests/catalogue/store_with_index.hpp>
 #include <tests/catalogue/store_with_marks.hpp>
 
 #include <gtest/gtest.h>
@@ -99,6 +100,11 @@ verify::report explore_transactions(int defect, const verify::scope& within, con
       "store", verify::structure_parts<tested_store>());
   return explore(tested, defect, within, how);
 }
+/// Explores a store whose index outlives its process.
+verify::report explore_kept(int defect, const verify::scope& within, const search& how) {
+  verify::detail::kept_store_subject<store<false, true>> tested("store");
+  return explore(tested, defect, within, how);
+}
 /// Explores a store on a disk, whose writes are durable after a sync.
 template <bool Cleans>
 verify::report explore_marks(int defect, const verify::scope& within, const search& how) {
@@ -169,8 +175,15 @@ TEST(unbroken_records, are_durable_if_a_thread_that_has_read_them_syncs) {
   EXPECT_FALSE(done.found) << to_text(*done.found);
 }
 
+TEST(unbroken_records, are_in_the_index_that_a_kill_leaves) {
+  for (const verify::scope& within : {usual, one_key, new_keys}) {
+    const verify::report done = explore_kept(0, within, {.executions = 3});
+    EXPECT_FALSE(done.found) << to_text(*done.found);
+  }
+}
+
 /// What a mutant breaks.
-enum class part { store, transactions, marks, syncs };
+enum class part { store, transactions, marks, syncs, kept };
 
 struct mutant {
   int defect;
@@ -205,11 +218,16 @@ mutant of_marks(int defect, const char* omits, const verify::scope& within = usu
 mutant of_syncs(int defect, const char* omits) {
   return {defect, omits, one_key, false, {}, false, part::syncs};
 }
+/// A mutant of an index that outlives its process.
+mutant of_kept(int defect, const char* omits, const verify::scope& within = usual) {
+  return {defect, omits, within, false, {}, true, part::kept};
+}
 /// Returns the function that explores the store of a mutant.
 auto explorer_of(const mutant& tested) {
   switch (tested.of) {
     case part::transactions: return explore_transactions;
     case part::syncs: return explore_syncs;
+    case part::kept: return explore_kept;
     case part::marks: return tested.cleans ? explore_marks<true> : explore_marks<false>;
     case part::store: break;
   }
@@ -288,6 +306,10 @@ INSTANTIATE_TEST_SUITE_P(
         of_marks(184, "the durable end of a full segment", new_keys),
         of_marks(185, "the write-back of a mark that a kill left"),
         of_marks(186, "the order of the ends of segments", usual, true),
+        of_kept(194, "the images of pages"), of_kept(195, "the end of locks"),
+        of_kept(196, "the effect of a change at its end", new_keys),
+        of_kept(198, "the note of a write before it"),
+        of_kept(199, "the slots of records that a kill left"),
         of_syncs(192, "the note of a write before readers see it"),
         of_syncs(193, "the note of a batch before readers see it")),
     number_of);

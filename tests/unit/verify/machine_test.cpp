@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <span>
@@ -428,6 +429,23 @@ TEST(Machine, keeps_kills_away_from_the_volatile_words_of_suspended_threads) {
   memory.drain_one(0);
   memory.look_as(1);
   EXPECT_EQ(word(m).load() + outside, 2U);
+}
+
+/// Found as a violation that was none: a record was durable, and the slot that its thread had
+/// stored in an index that kills leave was dropped with the thread's buffer.
+TEST(Machine, completes_stores_to_memory_that_kills_leave) {
+  machine m(4096, 2, {.store_buffers = true}, small());
+  verify::memory& memory = m.memory();
+  const std::uint64_t one = 1;
+  std::array<std::uint64_t, 2> outside{};
+  memory.look_as(1);
+  for (std::uint64_t& each : outside) {
+    memory.buffer_store(0, &each, &one, sizeof one, verify::store_kind::plain, {}, false);
+  }
+  memory.enter_killed(std::as_bytes(std::span(outside).first(1)));
+  EXPECT_EQ(outside[0], 1U);
+  EXPECT_EQ(outside[1], 0U);
+  memory.leave();
 }
 
 }  // namespace

@@ -39,13 +39,14 @@ test-all: test-dependencies
 test-rest: test-dependencies
 	$(SUITES) $(ARGS) benchmarks suite asan tsan
 
-## check: layers, orderings, words, lengths, links, quotes, walks, the comparison of stores; needs no build
+## check: layers, orderings, words, lengths, links, quotes, quoted lines, walks, the comparison of stores; needs no build
 check:
 	tools/check_layers
 	tools/check_pairs
 	tools/check_text
 	tools/check_quotes
 	tools/check_walks
+	tools/follow_lines --check
 	python3 tools/make_comparison --check
 
 ## test-benchmarks, test-suite, test-asan, test-tsan: one suite of `make test-all`; test-dev, test-clang: more of them

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -34,6 +35,7 @@ struct file_pool {
   std::uintptr_t base;
   std::size_t size;
   std::string path;
+  file::page_holder holder = file::page_holder::process;
   int error_number = 0;
   std::uint64_t syncs_begun = 0;
   pending_sync* pending = nullptr;
@@ -111,14 +113,35 @@ int sync_range(std::uintptr_t first, std::size_t size) {
   return ::msync(reinterpret_cast<void*>(first), size, MS_SYNC) == 0 ? 0 : errno;
 }
 
-/// Returns the end of the pool that holds `address`; 0 if none does. One sync serves all pages of a
-/// pool: its cost is the device's response, and the other dirty pages between them are written
-/// anyway. A replacement gets only the noted pages: its purpose is to find missing notes.
-std::uintptr_t end_of_pool(std::uintptr_t address) {
-  if (replacement_device != nullptr) return 0;
+/// Of the pool that holds an address; 0 and the process if none does.
+struct pool_extent {
+  std::uintptr_t end = 0;
+  file::page_holder holder = file::page_holder::process;
+};
+
+/// One sync serves all pages of a pool: its cost is the device's response, and the other dirty
+/// pages between them are written anyway. A replacement gets only the noted pages: its purpose is
+/// to find missing notes.
+pool_extent extent_of_pool(std::uintptr_t address) {
+  if (replacement_device != nullptr) return {};
   const std::lock_guard lock(pools_mutex());
   const file_pool* const pool = find_pool(address);
-  return pool == nullptr ? 0 : pool->base + pool->size;
+  return pool == nullptr ? pool_extent{} : pool_extent{pool->base + pool->size, pool->holder};
+}
+
+/// A shorter run of pages is protected by as many interrupts as it takes to map it again.
+constexpr std::size_t pages_worth_unmapping = 8;
+
+/// Takes the long runs of these pages of one pool out of the page tables. Their bytes and the marks
+/// of what the device lacks are the kernel's. A failure changes nothing: the pages stay mapped.
+void unmap_runs(std::span<const std::uintptr_t> pages) noexcept {
+  for (std::size_t i = 0; i < pages.size();) {
+    const std::uintptr_t first = pages[i];
+    std::size_t count = 1;
+    while (++i < pages.size() && pages[i] == first + count * page_size()) ++count;
+    if (count < pages_worth_unmapping) continue;
+    (void)::madvise(reinterpret_cast<void*>(first), count * page_size(), MADV_DONTNEED);
+  }
 }
 
 /// Syncs the open file of the pool that holds an address.
@@ -226,11 +249,15 @@ void file::psync(site) {
   pages_so_far.fetch_add(pages.size(), std::memory_order_relaxed);
   std::optional<file_pool> poisoned_pool;  // the others are synced nevertheless
   for (std::size_t i = 0; i < pages.size();) {
+    const std::size_t begin = i;
     const std::uintptr_t first = pages[i];
-    const std::uintptr_t limit = end_of_pool(first);
+    const pool_extent pool = extent_of_pool(first);
     std::uintptr_t end = first + page_size();
-    while (++i < pages.size() && (pages[i] <= end || pages[i] < limit))
+    while (++i < pages.size() && (pool.end == 0 ? pages[i] == end : pages[i] < pool.end))
       end = pages[i] + page_size();
+    if (pool.holder == page_holder::kernel) {
+      unmap_runs(std::span<const std::uintptr_t>(pages).subspan(begin, i - begin));
+    }
     if (auto failed = sync_or_poison(first, end - first)) poisoned_pool = std::move(failed);
   }
   // After all syncs: if std::bad_alloc is thrown, the next fence includes the notes.
@@ -238,9 +265,10 @@ void file::psync(site) {
   if (poisoned_pool) throw_poisoned(*poisoned_pool);
 }
 
-void file::pool_opened(const void* base, std::size_t size, const std::string& path) {
+void file::pool_opened(const void* base, std::size_t size, const std::string& path,
+                       page_holder holder) {
   const std::lock_guard lock(pools_mutex());
-  file_pools.value.push_back({reinterpret_cast<std::uintptr_t>(base), size, path});
+  file_pools.value.push_back({reinterpret_cast<std::uintptr_t>(base), size, path, holder});
 }
 
 void file::pool_extended(const void* base, std::size_t size) noexcept {

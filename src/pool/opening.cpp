@@ -630,7 +630,8 @@ void require_same_domain(const pool_options& options, domain::kind own, const st
 }
 
 domain_registration::domain_registration(bool native, domain::kind instructions, const void* base,
-                                         std::size_t bytes, const std::string& path, redo_log* log)
+                                         std::size_t bytes, const std::string& path, redo_log* log,
+                                         domain::file::page_holder holder)
     : native_(native),
       kind_(instructions),
       base_(base),
@@ -638,7 +639,7 @@ domain_registration::domain_registration(bool native, domain::kind instructions,
       process_(::getpid()) {
   if (logged_) domain::logged_file::pool_opened(base, bytes, path, *log);
   if (native_) domain::native::pool_opened(kind_);
-  if (kind_ == domain::kind::file) domain::file::pool_opened(base, bytes, path);
+  if (kind_ == domain::kind::file) domain::file::pool_opened(base, bytes, path, holder);
 }
 
 void domain_registration::extend(std::size_t bytes) noexcept {

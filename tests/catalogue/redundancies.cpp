@@ -178,7 +178,7 @@ constexpr std::array arguments = {
     redundancy{"fresh_pool.hpp:37 fence", "domain::persist<D>(base, magic_bytes)",
                "formatting answers nothing: opening goes on and marks the pool dirty, with flushes "
                "and fences of the same thread, before anything is answered"},
-    redundancy{"pool_impl.hpp:447 fence", "D::psync();",
+    redundancy{"pool_impl.hpp:451 fence", "D::psync();",
                "closing: it completes what its own thread flushed, and the session of a root ends "
                "with a psync behind its last flush, or nothing of it is trusted"},
     redundancy{"root_directory.hpp:178 fence late", "set(entry.state, pool_format::entry_creating)",

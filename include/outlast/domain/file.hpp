@@ -13,6 +13,9 @@ namespace outlast::domain {
 /// and a power cut. A flush notes the page. A fence syncs the noted pages with the device, which
 /// takes tens to hundreds of microseconds, so that only families that batch (epochs, group commit)
 /// suit this domain. One sync covers all noted pages of a pool, and the dirty pages between them.
+/// A sync of many adjacent pages first takes them out of the page tables, and the next access to
+/// each maps it again: the kernel would otherwise protect each of them against writing before it
+/// copies it to the device, with one interrupt of all CPUs for each page.
 ///
 /// A device error poisons the pool that the page belongs to: that fence and every later one that
 /// concerns the pool throws error{io_failure}. Acknowledged operations stay acknowledged.
@@ -33,8 +36,12 @@ struct file : hardware_access {
   /// Syncs the pages that the caller noted. Durable at return. Throws error{io_failure}.
   static void psync(site where = site::current());
 
+  /// Holder of the bytes of a pool. The pages of a shared mapping are the kernel's: they
+  /// keep their bytes when they leave the process's page tables. Private memory loses them.
+  enum class page_holder { process, kernel };
   /// Called by the pool layer: errors in [base, base + size) concern the pool in `path`.
-  static void pool_opened(const void* base, std::size_t size, const std::string& path);
+  static void pool_opened(const void* base, std::size_t size, const std::string& path,
+                          page_holder holder = page_holder::process);
   /// The range of that pool has `size` bytes from now on.
   static void pool_extended(const void* base, std::size_t size) noexcept;
   static void pool_closed(const void* base) noexcept;

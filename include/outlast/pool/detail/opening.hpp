@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/domain/concept.hpp>
+#include <outlast/domain/file.hpp>
 #include <outlast/pool/file/mapped_file.hpp>
 #include <outlast/pool/format.hpp>
 #include <outlast/pool/journal/redo_log.hpp>
@@ -126,9 +127,9 @@ class domain_registration {
  public:
   domain_registration() = default;
   /// `native`: the pool's type is domain::native or built on it. `log`: of a pool in a file under
-  /// domain::logged_file; nullptr for others.
+  /// domain::logged_file; nullptr for others. `holder`: of the bytes in the range.
   domain_registration(bool native, domain::kind instructions, const void* base, std::size_t bytes,
-                      const std::string& path, redo_log* log);
+                      const std::string& path, redo_log* log, domain::file::page_holder holder);
   ~domain_registration();
   /// The range of the pool has `bytes` bytes from now on.
   void extend(std::size_t bytes) noexcept;

@@ -102,8 +102,12 @@ void basic_pool<D>::choose_domain() {
   }
   pool_detail::require_instructions(instructions_, path_);
   effective_ = pool_detail::effective_kind(mapping_, instructions_);
+  // Memory is the process's, and a file with a log is mapped as copies of its pages.
+  using page_holder = domain::file::page_holder;
+  const bool is_shared = file_ != nullptr && log_ == nullptr;
   registration_ = std::make_unique<pool_detail::domain_registration>(
-      is_native, instructions_, base_, address_space_bytes(), path_, log_.get());
+      is_native, instructions_, base_, address_space_bytes(), path_, log_.get(),
+      is_shared ? page_holder::kernel : page_holder::process);
 }
 
 template <domain::persistence_domain D>

@@ -22,6 +22,7 @@
 #include <exception>
 #include <iostream>
 #include <string>
+#include <type_traits>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -35,8 +36,8 @@ constexpr std::uint64_t acknowledged_together = 50;
 template <class D>
 class probe {
  public:
-  explicit probe(const std::string& path)
-      : pool_(basic_pool<D>::open_or_create(path, options())), table_(pool_, "probe") {}
+  probe(const std::string& path, bool may_be_copy)
+      : pool_(basic_pool<D>::open_or_create(path, options(may_be_copy))), table_(pool_, "probe") {}
 
   int describe() const {
     std::cout << "survives: " << pool_detail::name_of(pool_.survives()) << '\n'
@@ -68,8 +69,9 @@ class probe {
   }
 
  private:
-  static pool_options options() {
+  static pool_options options(bool may_be_copy) {
     pool_options chosen;
+    chosen.open_torn = may_be_copy;
     chosen.size_bytes = std::size_t{16} << 20;
     chosen.log_bytes = std::size_t{1} << 20;
     chosen.per_operation_device_sync = true;
@@ -97,7 +99,9 @@ class probe {
 
 template <class D>
 int run(const std::string& what, const std::string& path, std::uint64_t least) {
-  probe<D> on(path);
+  // What is taken out of the image of a disk is a copy. Its pages are of one moment.
+  const bool may_be_copy = what == "check" && std::is_same_v<D, domain::file>;
+  probe<D> on(path, may_be_copy);
   if (what == "describe") return on.describe();
   return what == "write" ? on.write() : on.check(least);
 }

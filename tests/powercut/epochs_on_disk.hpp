@@ -23,12 +23,17 @@ class world_of_epochs final : public World {
   verify::outcome apply(const verify::call& what) override {
     auto& clock = this->structure_->pool_clock();
     switch (static_cast<verify::epoch_operation>(what.kind)) {
-      case verify::epoch_operation::advance: clock.tick(); return {true};
-      case verify::epoch_operation::sync: clock.sync(); return {true};
+      case verify::epoch_operation::advance:
+        clock.tick();
+        return {.ok = true, .durable = clock.durable_epoch()};
+      case verify::epoch_operation::sync:
+        clock.sync();
+        return {.ok = true, .durable = clock.durable_epoch()};
     }
     static_cast<void>(clock.take_last_epoch());
     verify::outcome result = World::apply(what);
     result.stamp = clock.take_last_epoch();
+    result.durable = clock.durable_epoch();
     return result;
   }
 

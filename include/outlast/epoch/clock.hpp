@@ -3,6 +3,7 @@
 //
 //   epoch::clock<D>& clock = epoch::clock_of(pool);
 //   clock.sync();  // every operation that has returned is durable
+//   if (clock.durable_epoch() >= clock.last_epoch()) answer();  // waits for nothing
 //
 // An operation belongs to the epoch in which it began. The tick from epoch e to e + 1 waits for the
 // operations of e - 1, writes back all that they left, and only then stores e + 1. So the clock e
@@ -60,10 +61,10 @@ namespace outlast::epoch {
 /// The clock records the payloads that a thread changes during its operations.
 ///
 /// Thread-safety: each thread calls enter(), leave() and the members in between for itself. Any
-/// thread may call tick(), sync(), now(), boundary() and configure() concurrently. The other
-/// members require that no other thread uses the clock. Progress: enter() repeats only if the clock
-/// has ticked meanwhile; leave(), written() and given_up() never wait. tick() and sync() wait for
-/// running operations, and for each other.
+/// thread may call tick(), sync(), hasten(), now(), durable_epoch(), last_epoch(), has_failed(),
+/// boundary() and configure() concurrently. The other members require that no other thread uses
+/// the clock. Progress: enter() repeats only if the clock has ticked meanwhile; leave(), written()
+/// and given_up() never wait. tick() and sync() wait for running operations, and for each other.
 ///
 /// Invariants:
 ///   I1  an operation that is announced in epoch e ends before the clock is e + 2.
@@ -86,6 +87,7 @@ class clock final : private base::thread_exit_listener {
   explicit clock(pool_type& pool)
       : session_(pool, session_type::root_name, session_type::type()),
         now_(session_->now()),
+        durable_(session_->boundary()),
         nonblocking_epochs_(now_, ticks_),
         exchanges_([](std::uint32_t) { return std::make_unique<detail::verified_exchange<D>>(); }),
         path_(pool.path()),
@@ -131,7 +133,7 @@ class clock final : private base::thread_exit_listener {
     stream_from_.store(options.stream_from_bytes == 0 ? ~std::size_t{0} : options.stream_from_bytes,
                        std::memory_order_relaxed);
     if (options.epoch_length.count() == 0) return;
-    ticks_.start(options.epoch_length, [this] { return try_to_tick(); }, [this] { return look(); });
+    ticks_.start(options.epoch_length, [this] { return move(); }, [this] { return look(); });
   }
 
   /// Returns the present epoch.
@@ -140,6 +142,29 @@ class clock final : private base::thread_exit_listener {
   [[nodiscard]] std::uint64_t present() const { return now_.load(std::memory_order_seq_cst); }
   /// Returns the last epoch that the recovery at this clock's opening found complete.
   [[nodiscard]] std::uint64_t boundary() const noexcept { return session_->boundary(); }
+  /// Returns the last durable epoch: a crash from now on removes no operation of it or of earlier
+  /// epochs. It grows, and not after a failure of the device. With write_back::none it is a claim
+  /// that does not hold for media.
+  [[nodiscard]] std::uint64_t durable_epoch() const noexcept {
+    return durable_.load(std::memory_order_acquire);
+  }
+  /// Returns the epoch of the calling thread's last change of a buffered structure; 0 before the
+  /// first. The change is durable when durable_epoch() has reached it.
+  [[nodiscard]] std::uint64_t last_epoch() {
+    return std::max(records_.local().epoch_, nonblocking_epochs_.effect());
+  }
+  /// Returns true if the device has failed: no operation begins, and no epoch becomes durable.
+  [[nodiscard]] bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
+  /// Lets the clock's thread make `epoch` durable without its usual pauses. Waits for nothing.
+  /// Without such a thread nothing happens: see clock_options::epoch_length. Many calls for one
+  /// epoch cost two ticks together.
+  void hasten(std::uint64_t epoch) {
+    if (durable_epoch() >= epoch) return;
+    if (wanted_.load(std::memory_order_relaxed) >= epoch) return;
+    wanted_.raise_to(epoch, std::memory_order_relaxed);
+    ticks_.hasten();
+  }
+
   /// Returns a few sentences for users and their logs: the failures that the data survives, and the
   /// time that a crash may remove.
   [[nodiscard]] std::string guarantee() const {
@@ -232,17 +257,8 @@ class clock final : private base::thread_exit_listener {
   /// changes of other threads. Throws error{io_failure}, error{refused} inside an operation.
   void sync() {
     require_outside();
-    pass_until(now() + 2);
-    if constexpr (domain::notes_pages<D>) {
-      // The last tick wrote the clock, and left it to the next to make that durable.
-      const std::lock_guard lock(ticking_);
-      unless_it_fails([&] {
-        session_->flush();
-        D::psync(domain::site::current());
-      });
-    } else {
-      D::psync(domain::site::current());
-    }
+    make_durable(now());
+    if constexpr (!domain::notes_pages<D>) D::psync(domain::site::current());
   }
 
   // ---- For the sessions of structures ----
@@ -462,12 +478,33 @@ class clock final : private base::thread_exit_listener {
     }
   }
 
+  /// Passes epochs until `epoch` is durable.
+  void make_durable(std::uint64_t epoch) {
+    pass_until(epoch + 2);
+    if constexpr (domain::notes_pages<D>) {
+      // The last tick wrote the clock, and left it to the next to make that durable.
+      const std::lock_guard lock(ticking_);
+      unless_it_fails([&] {
+        session_->flush();
+        D::psync(domain::site::current());
+        note_on_media(now_.load(std::memory_order_relaxed));
+      });
+    }
+  }
+
+  /// Publishes what is durable. Requires: the media have the clock `time`, and ticking_ is held.
+  void note_on_media(std::uint64_t time) noexcept {
+    const std::uint64_t boundary = session_->boundary_at(time);  // I2
+    if (boundary > durable_epoch()) durable_.store(boundary, std::memory_order_release);
+  }
+
   void tick_alone() {
     unless_it_fails([&] {
       const std::uint64_t epoch = now_.load(std::memory_order_relaxed);
       end_operations_before(epoch);
       write_back_epoch(epoch - 1);
       wait_for_write_back();
+      if (domain::notes_pages<D>) note_on_media(epoch);
       written_back(epoch - 1);
       write_clock(epoch + 1);
       free_given_up_in(epoch - 2);
@@ -563,6 +600,7 @@ class clock final : private base::thread_exit_listener {
     session_->flush();
     // (P4) persisted-before (P5): what the clock allows to be used again is used after it.
     domain::fence<D>();
+    note_on_media(next);
   }
 
   void free_given_up_in(std::uint64_t epoch) {
@@ -584,10 +622,16 @@ class clock final : private base::thread_exit_listener {
     left.blocks.call_all([](const given& each) { each.from->deallocate(each.block); });
   }
 
-  /// Ticks in the clock's thread. Returns false if no further tick is possible.
-  bool try_to_tick() {
+  /// Ticks in the clock's thread: once, or until what hasten() demanded is durable. Returns false
+  /// if no further tick is possible.
+  bool move() {
     try {
-      tick();
+      const std::uint64_t wanted = wanted_.load(std::memory_order_relaxed);
+      if (durable_epoch() < wanted && wanted <= now()) {
+        make_durable(wanted);
+      } else {
+        tick();
+      }
     } catch (const error&) {
       return false;  // failed_ tells those who begin an operation or sync
     } catch (const std::bad_alloc&) {
@@ -630,6 +674,8 @@ class clock final : private base::thread_exit_listener {
   roots::attached<session_type> session_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   alignas(2 * base::cache_line_size) domain::volatile_word<D, std::uint64_t> now_;
+  std::atomic<std::uint64_t> durable_;
+  domain::volatile_word<D, std::uint64_t> wanted_{0};  // by hasten()
   std::atomic<bool> failed_{false};
   std::atomic<std::chrono::microseconds> epoch_length_{std::chrono::microseconds{0}};
   std::atomic<std::size_t> buffer_{clock_options().buffer};

@@ -36,6 +36,12 @@ std::uint32_t last_sync(const history& seen) {
   return last;
 }
 
+std::uint64_t newest_claim(const history& seen) {
+  std::uint64_t newest = 0;
+  for (const event& e : seen.events()) newest = std::max(newest, e.result.durable);
+  return newest;
+}
+
 std::uint64_t newest_stamp(std::span<const event> events) {
   std::uint64_t newest = 0;
   for (const event& e : events) newest = std::max(newest, e.result.stamp);
@@ -55,6 +61,7 @@ bool buffered_oracle::explains_after_crash(const abstract_state& initial, const 
                                            const abstract_state& found) const {
   if (found.empty()) return false;
   if (rules_.keeps_lag && epoch_of(found) < epoch_of(initial)) return false;
+  if (rules_.keeps_claims && epoch_of(found) < newest_claim(seen)) return false;
   const std::vector<event> events = meant(seen);
   return has_prefix(*meaning_, events, content_of(initial), content_of(found),
                     demanded(events, seen, epoch_of(found)), rules_);

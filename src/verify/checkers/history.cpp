@@ -27,6 +27,7 @@ void history::respond(std::size_t event_number, const outcome& result) {
   mix(event_number << 1 | (result.ok ? 1 : 0));
   mix(result.value);
   if (result.stamp != 0) mix(result.stamp);
+  if (result.durable != 0) mix(result.durable);
 }
 
 void history::clear() {

@@ -45,6 +45,7 @@ void explorer::describe_event(const event& e) {
   } else {
     line << " -> " << tested_.checker().describe_result(e.what, e.result);
     if (e.result.stamp != 0) line << " (number " << e.result.stamp << ')';
+    if (e.result.durable != 0) line << " (durable up to " << e.result.durable << ')';
     line << "  [" << e.invoked << ", " << e.responded << ']';
   }
   counts_.found->history.push_back(line.str());

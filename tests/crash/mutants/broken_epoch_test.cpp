@@ -209,7 +209,9 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{52, scenarios::updates, portable, "a sync asks without the lock",
                verify::strategy_kind::pct, 9901},
         mutant{53, scenarios::one_lock, portable, "who pops begins before the lock",
-               verify::strategy_kind::pct, 75}),
+               verify::strategy_kind::pct, 75},
+        mutant{54, scenarios::all, portable, "an epoch is called durable that is not complete"},
+        mutant{55, scenarios::all, portable, "an epoch is called durable before the clock is"}),
     number_of);
 
 }  // namespace

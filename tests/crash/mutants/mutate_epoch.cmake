@@ -123,7 +123,12 @@ function(outlast_mutate_epoch to)
   outlast_mutate(8 "    wait_for_operations_before(epoch);\n    nonblocking_epochs_"
                    "    if (@D@) wait_for_operations_before(epoch);\n    nonblocking_epochs_")
   # 9: sync returns an epoch early
-  outlast_mutate(9 "    pass_until(now() + 2);" "    pass_until(now() + (@D@ ? 2 : 1));")
+  outlast_mutate(9 "    make_durable(now());" "    make_durable(now() - (@D@ ? 0 : 1));")
+  # 54: an epoch is called durable that is not complete
+  outlast_mutate(54 "session_->boundary_at(time);" "session_->boundary_at(time + (@D@ ? 0 : 1));")
+  # 55: an epoch is called durable before the clock is on the media
+  outlast_mutate(55 "    session_->flush();\n    // (P4)"
+                    "    if (!@D@) note_on_media(next);\n    session_->flush();\n    // (P4)")
   # 10: blocks are used again an epoch early (two epochs: who looks at them is still there)
   outlast_mutate(10 "free_given_up_in(epoch - 2);" "free_given_up_in(epoch - (@D@ ? 2 : 0));")
   # 46: of its two epochs a sync writes back one

@@ -128,6 +128,62 @@ TEST_F(clocks, tick_by_themselves_where_an_epoch_has_a_length) {
   EXPECT_EQ(time.now(), stopped);
 }
 
+TEST_F(clocks, an_epoch_is_durable_two_ticks_later) {
+  EXPECT_EQ(time.durable_epoch(), time.boundary());
+  (void)some.add(1);
+  const u64 mine = time.last_epoch();
+  EXPECT_EQ(mine, time.now());
+  time.tick();
+  EXPECT_LT(time.durable_epoch(), mine);
+  time.tick();
+  EXPECT_EQ(time.durable_epoch(), mine);
+  (void)some.add(2);
+  EXPECT_GT(time.last_epoch(), mine);
+  time.sync();
+  EXPECT_GE(time.durable_epoch(), time.last_epoch());
+}
+
+TEST_F(clocks, an_epoch_that_was_called_durable_is_the_boundary_of_each_later_crash) {
+  for (u64 i = 0; i < 10; ++i) {
+    (void)some.add(i);
+    time.tick();
+    auto left = pool.crashed();
+    EXPECT_GE(clock_by_hand(*left).boundary(), time.durable_epoch()) << i << " ticks";
+  }
+}
+
+TEST_F(clocks, the_last_epoch_is_that_of_the_calling_thread) {
+  (void)some.add(1);
+  u64 of_another = 1;
+  std::thread([&] { of_another = time.last_epoch(); }).join();
+  EXPECT_EQ(of_another, 0U);
+}
+
+TEST_F(clocks, make_an_epoch_durable_early_if_they_are_hastened) {
+  clock_options slow;
+  slow.epoch_length = std::chrono::hours(1);
+  time.configure(slow);
+  for (u64 i = 0; i < 20; ++i) {
+    (void)some.add(i);
+    const u64 mine = time.last_epoch();
+    EXPECT_LT(time.durable_epoch(), mine);
+    time.hasten(mine);
+    time.hasten(mine);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (time.durable_epoch() < mine && std::chrono::steady_clock::now() < end)
+      std::this_thread::yield();
+    ASSERT_GE(time.durable_epoch(), mine);
+  }
+}
+
+TEST_F(clocks, are_not_hastened_without_a_thread) {
+  (void)some.add(1);
+  const u64 before = time.now();
+  time.hasten(time.last_epoch());
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(time.now(), before);
+}
+
 TEST_F(clocks, a_crash_keeps_what_ended_two_epochs_before_and_nothing_later) {
   (void)some.add(1);
   time.tick();
@@ -278,6 +334,36 @@ TEST(clocks_on_disks, are_a_tick_later) {
   EXPECT_THAT(clock_of(*pool).guarantee(),
               ::testing::HasSubstr("the last 3 epochs, whole, and nothing that sync() has covered: "
                                    "epochs of 10 ms, so 30 ms and"));
+}
+
+TEST(clocks_on_disks, call_an_epoch_durable_a_tick_later) {
+  test::temp_pool<domain::file> pool;
+  auto& time = clock_by_hand(*pool);
+  boxes<domain::file> some(*pool);
+  (void)some.add(1);
+  const u64 mine = time.last_epoch();
+  time.tick();
+  time.tick();
+  EXPECT_LT(time.durable_epoch(), mine) << "the device may lack the clock of the second tick";
+  time.tick();
+  EXPECT_EQ(time.durable_epoch(), mine);
+  (void)some.add(2);
+  time.sync();
+  EXPECT_GE(time.durable_epoch(), time.last_epoch());
+}
+
+TEST(clocks_on_disks, call_nothing_durable_after_a_failure) {
+  test::temp_pool<domain::file> pool;
+  auto& time = clock_by_hand(*pool);
+  boxes<domain::file> some(*pool);
+  (void)some.add(1);
+  const u64 mine = time.last_epoch();
+  EXPECT_FALSE(time.has_failed());
+  domain::file::fail_next_syncs(1, EIO);
+  EXPECT_THROW(time.sync(), error);
+  domain::file::fail_next_syncs(0, 0);
+  EXPECT_TRUE(time.has_failed());
+  EXPECT_LT(time.durable_epoch(), mine);
 }
 
 TEST_F(clocks, a_buffer_holds_two_at_least) {

@@ -92,6 +92,14 @@ TEST(BufferedOracle, demands_what_was_synced) {
   EXPECT_TRUE(after_crash(h, {0}, {.keeps_synced = false})) << "the fault must be able to show";
 }
 
+TEST(BufferedOracle, demands_the_epochs_that_were_called_durable) {
+  const history h = serial({{put(1, 10), added_in(4)}, {get(1), {true, 10, 0, 4}}});
+  EXPECT_TRUE(after_crash(h, {4, 1, 10}));
+  EXPECT_TRUE(after_crash(h, {5, 1, 10}));
+  EXPECT_FALSE(after_crash(h, {3})) << "a consistent prefix, but older than claimed";
+  EXPECT_TRUE(after_crash(h, {3}, {.keeps_claims = false})) << "the fault must be able to show";
+}
+
 TEST(BufferedOracle, demands_nothing_for_a_sync_that_has_not_returned) {
   history h = serial({{put(1, 10), added_in(1)}});
   h.invoke(0, sync());

@@ -22,6 +22,13 @@
 
 namespace outlast::epoch::detail {
 
+/// Returns the last epoch that is complete on media with these words of a clock. Epochs overlap by
+/// one, so it is the last but one before the present. An epoch that never began cannot be it.
+[[nodiscard]] constexpr std::uint64_t boundary_at(std::uint64_t now, std::uint64_t restart,
+                                                  std::uint64_t kept) noexcept {
+  return now >= restart + 2 ? now - 2 : kept;
+}
+
 /// One of two copies of the time, each in a line of its own; a tick writes the older one. On a disk
 /// a line may be torn. Then the other one is valid, which is one epoch behind, or two.
 struct alignas(base::cache_line_size) clock_slot {
@@ -32,11 +39,8 @@ struct alignas(base::cache_line_size) clock_slot {
   std::uint64_t more;     ///< names the directory of further root words; 0: there is none
   std::uint64_t reserved[3];
 
-  /// Returns the last epoch that is complete on the media if this copy is there. Epochs overlap by
-  /// one, so it is the last but one before the present. An epoch that never began cannot be it.
-  [[nodiscard]] std::uint64_t boundary() const noexcept {
-    return now >= restart + 2 ? now - 2 : kept;
-  }
+  /// Returns the last epoch that is complete on the media if this copy is there.
+  [[nodiscard]] std::uint64_t boundary() const noexcept { return boundary_at(now, restart, kept); }
 };
 static_assert(sizeof(clock_slot) == 64 && offsetof(clock_slot, check) == 24);
 static_assert(offsetof(clock_slot, more) == 32);
@@ -100,6 +104,10 @@ class clock_session final : public roots::root_session<D> {
   /// Returns the last epoch that the opened pool contains completely.
   [[nodiscard]] std::uint64_t boundary() const noexcept { return time_.kept; }
   [[nodiscard]] std::uint64_t now() const noexcept { return time_.now; }
+  /// Returns the last epoch that an opening would find complete if the media had the time `now`.
+  [[nodiscard]] std::uint64_t boundary_at(std::uint64_t now) const noexcept {
+    return detail::boundary_at(now, time_.restart, time_.kept);
+  }
 
   /// Writes the time. Requires: everything before the new boundary is durable.
   void write(std::uint64_t now, domain::site where = domain::site::current()) {

@@ -146,6 +146,7 @@ class nonblocking_epochs {
 
   void set_effect(record& mine, std::uint64_t epoch) noexcept { mine.effect_ = epoch; }
   /// Returns the epoch in which the thread's last operation took effect, or 0.
+  [[nodiscard]] std::uint64_t effect() { return records_.local().effect_; }
   [[nodiscard]] std::uint64_t take_effect() { return std::exchange(records_.local().effect_, 0); }
 
  private:

@@ -20,6 +20,8 @@ struct outcome {
   /// The position of the operation in the subject's own order: the epoch in which it took effect,
   /// or the number of a transaction. 0: unknown. The stamp is not a part of the result.
   std::uint64_t stamp = 0;
+  /// The stamp up to which the subject claimed durability when the operation responded. 0: none.
+  std::uint64_t durable = 0;
 
   friend bool operator==(const outcome& a, const outcome& b) {
     return a.ok == b.ok && a.value == b.value;

@@ -50,6 +50,7 @@ struct checker_rules {
   bool keeps_boundary = true;  ///< exactly the epochs survived that the image names
   bool keeps_synced = true;    ///< operations that responded before a completed sync survived
   bool keeps_lag = true;       ///< the surviving state is not older than the reached epochs permit
+  bool keeps_claims = true;    ///< nor older than the subject claimed durability
 };
 
 /// A specification: the operations, their meaning and their names.

@@ -27,8 +27,8 @@
 
 namespace outlast::verify {
 
-/// A `World` with a clock. The observed state begins with the epoch, and results of changes have a
-/// stamp.
+/// A `World` with a clock. The observed state begins with the epoch, results of changes have a
+/// stamp, and all results have the epoch that the clock claims to be durable.
 template <class World>
 class buffered_world final : public World {
  public:
@@ -37,12 +37,17 @@ class buffered_world final : public World {
   outcome apply(const call& what) override {
     auto& clock = this->structure_->pool_clock();
     switch (static_cast<epoch_operation>(what.kind)) {
-      case epoch_operation::advance: spared([&] { clock.tick(); }); return {true};
-      case epoch_operation::sync: spared([&] { clock.sync(); }); return {true};
+      case epoch_operation::advance:
+        spared([&] { clock.tick(); });
+        return {.ok = true, .durable = clock.durable_epoch()};
+      case epoch_operation::sync:
+        spared([&] { clock.sync(); });
+        return {.ok = true, .durable = clock.durable_epoch()};
     }
     static_cast<void>(clock.take_last_epoch());
     outcome result = World::apply(what);
     result.stamp = clock.take_last_epoch();
+    result.durable = clock.durable_epoch();
     return result;
   }
 

@@ -44,6 +44,7 @@ const std::vector<catalogue_entry>& catalogue() {
     detail::add_store_transactions(all);
     detail::add_marked_store(all);
     detail::add_kept_store(all);
+    detail::add_bounded_cache(all);
     return all;
   }();
   return entries;

@@ -105,6 +105,7 @@ void add_snapshots(list& to);
 void add_wait_free_transactions(list& to);
 void add_timed_transactions(list& to);
 void add_one_lock_queue(list& to);
+void add_bounded_cache(list& to);
 void add_late_root(list& to);
 void add_store(list& to);
 void add_cleaned_store(list& to);

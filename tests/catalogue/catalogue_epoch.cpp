@@ -1,6 +1,7 @@
 // Buffered structures. Epochs of a scenario last for an operation or two; buffers are as small as
 // they may be, so that the rare paths are taken.
 #include <tests/catalogue/catalogue_entries.hpp>
+#include <tests/catalogue/items_as_map.hpp>
 
 #include <outlast/epoch/baselines/one_lock_queue.hpp>
 #include <outlast/epoch/buffered_stack.hpp>
@@ -254,6 +255,15 @@ void add_one_lock_queue(list& to) {
   add<buffered_sequence_subject<one_lock_queue>, one_lock_queue>(
       to, "epoch_one_lock_queue", few_values, sequence_oracle::discipline::queue,
       parts_of<one_lock_queue>({}));
+}
+
+void add_bounded_cache(list& to) {
+  using enum map_operation;
+  using items = items_as_map<epoch::buffered<simulated>>;
+  add<buffered_map_subject<items>, items>(
+      to, "epoch_bounded_cache", {},
+      parts_of<items>({}, epoch::bounded_cache_options{.buckets = 2}),
+      std::vector{insert, put, put, update, erase, erase, get, contains, clear});
 }
 
 void add_late_root(list& to) {

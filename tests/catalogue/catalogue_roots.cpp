@@ -171,6 +171,7 @@ class root_world final : public world {
         return {live(what.key) ? !update(what.key, what.argument)
                                : insert(what.key, what.argument)};
       case map_operation::update: return {live(what.key) && update(what.key, what.argument)};
+      case map_operation::clear: break;  // not drawn
     }
     return {};
   }

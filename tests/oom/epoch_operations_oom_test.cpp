@@ -4,6 +4,7 @@
 #include "tests/oom/sequence_operations.hpp"
 
 #include <outlast/domain.hpp>
+#include <outlast/epoch/bounded_cache.hpp>
 #include <outlast/epoch/buffered_stack.hpp>
 #include <outlast/epoch/cache.hpp>
 #include <outlast/epoch/graph.hpp>
@@ -135,6 +136,61 @@ TEST(EpochOperationsOom, cache) {
                   [](content&) { return yes(true); }});
   rows.push_back({"touch", [](cache& c) { return yes(c.touch(there, std::chrono::hours(24))); },
                   [](content&) { return yes(true); }});
+  expect_all_or_nothing(family);
+}
+
+TEST(EpochOperationsOom, bounded_cache) {
+  using cache = epoch::basic_bounded_cache<epoch::buffered<flushing>>;
+  using content = std::map<std::string, std::string>;
+  tested_family<cache, content> family;
+  family.name = "epoch::bounded_cache";
+  family.attach = attach<cache>;
+  static const std::string there(40, 't');
+  static const std::string elsewhere(40, 'e');
+  static const std::string value(50, 'v');
+  family.fill = [](cache& in) {
+    in.set(there, "1234", 1);
+    for (int i = 0; i < 10; ++i) in.set(std::to_string(i), value, 1, i % 2 == 0 ? 5 : 0);
+  };
+  family.content = [](cache& of) {
+    content found;
+    for (u64 at = 0;;) {
+      at = of.scan(at, 1, 1, [&](std::string_view key, const epoch::item& each) {
+        found.emplace(key, each.value);
+      });
+      if (at == 0) return found;
+    }
+  };
+  auto& rows = family.operations;
+  rows.push_back({"set", [](cache& c) { return yes(c.set(elsewhere, value, 1).changed); },
+                  [](content& m) { return yes(m.insert_or_assign(elsewhere, value).second); }});
+  rows.push_back({"set, present", [](cache& c) { return yes(c.set(there, value, 1).changed); },
+                  [](content& m) {
+                    m[there] = value;
+                    return yes(true);
+                  }});
+  rows.push_back({"erase", [](cache& c) { return yes(c.erase(there, 1)); },
+                  [](content& m) { return yes(m.erase(there) != 0); }});
+  rows.push_back({"get", [](cache& c) { return yes(c.get("3", 1).has_value()); },
+                  [](content&) { return yes(true); }});
+  rows.push_back({"erase_all",
+                  [](cache& c) {
+                    c.erase_all();
+                    return yes(true);
+                  },
+                  [](content& m) {
+                    m.clear();
+                    return yes(true);
+                  }});
+  rows.push_back({"together",
+                  [](cache& c) {
+                    c.together([&] { (void)c.erase(there, 1); });
+                    return yes(true);
+                  },
+                  [](content& m) {
+                    m.erase(there);
+                    return yes(true);
+                  }});
   expect_all_or_nothing(family);
 }
 

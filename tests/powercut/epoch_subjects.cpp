@@ -3,6 +3,7 @@
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/process.hpp>
 #include <outlast/epoch/baselines/one_lock_queue.hpp>
+#include <outlast/epoch/bounded_cache.hpp>
 #include <outlast/epoch/buffered_stack.hpp>
 #include <outlast/epoch/cache.hpp>
 #include <outlast/epoch/graph.hpp>
@@ -57,6 +58,50 @@ class cache_as_map {
   }
 
  private:
+  cache cache_;
+};
+
+/// A bounded cache as a map of strings. The bound is never reached.
+class bounded_cache_as_map {
+  using cache = epoch::basic_bounded_cache<epoch::buffered<domain::native>>;
+  using change = epoch::item_change;
+
+ public:
+  using key_type = std::string;
+  using mapped_type = std::string;
+  using policy_type = epoch::buffered<domain::native>;
+
+  bounded_cache_as_map(cache::pool_type& pool, const char* name) : cache_(pool, name) {}
+
+  bool insert(const std::string& key, const std::string& value) {
+    return cache_
+        .modify(key, now_ms,
+                [&](const epoch::item* at) {
+                  change to;
+                  if (at != nullptr) return to;
+                  to.what = change::kind::put;
+                  to.front = value;
+                  return to;
+                })
+        .changed;
+  }
+  void put(const std::string& key, const std::string& value) { cache_.set(key, value, now_ms); }
+  bool erase(const std::string& key) { return cache_.erase(key, now_ms); }
+  void sync() { cache_.sync(); }
+
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    std::uint64_t at = 0;
+    do {
+      at = cache_.scan(at, 64, now_ms, [&](std::string_view key, const epoch::item& of) {
+        visit(std::string(key), std::string(of.value));
+      });
+    } while (at != 0);
+  }
+
+ private:
+  static constexpr std::int64_t now_ms = 1;
+
   cache cache_;
 };
 
@@ -118,6 +163,7 @@ std::vector<definition> epoch_definitions() {
       queue_called<epoch::lockfree_queue<u64, native>>("lockfree_queue"),
       queue_called<epoch::stack<u64, native>, buffered_stack_checker>("buffered_stack"),
       map_called<cache_as_map>("cache"),
+      map_called<bounded_cache_as_map>("bounded_cache"),
       map_called<graph_as_map>("graph"),
       queue_called<epoch::one_lock_queue<u64, native>>("one_lock_queue"),
   };

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <span>
 
 namespace outlast::test {
 
@@ -31,6 +32,7 @@ class memory_image {
 
   [[nodiscard]] pool_type& operator*() noexcept { return *pool_; }
   [[nodiscard]] pool_type* operator->() noexcept { return pool_.get(); }
+  [[nodiscard]] std::span<const std::byte> memory() const { return {memory_.get(), bytes_}; }
 
  private:
   struct release {

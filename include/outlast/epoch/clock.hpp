@@ -30,6 +30,7 @@
 #include <outlast/domain/volatile_word.hpp>
 #include <outlast/domain/watched_blocks.hpp>
 #include <outlast/epoch/detail/clock_record.hpp>
+#include <outlast/epoch/detail/leftovers.hpp>
 #include <outlast/epoch/detail/line_writer.hpp>
 #include <outlast/epoch/detail/loss_window.hpp>
 #include <outlast/epoch/detail/nonblocking_epochs.hpp>
@@ -145,8 +146,8 @@ class clock final : private base::thread_exit_listener {
   /// Returns the last durable epoch: a crash from now on removes no operation of it or of earlier
   /// epochs. It grows, and not after a failure of the device. With write_back::none it is a claim
   /// that does not hold for media.
-  [[nodiscard]] std::uint64_t durable_epoch() const noexcept {
-    return durable_.load(std::memory_order_acquire);
+  [[nodiscard]] std::uint64_t durable_epoch() const {
+    return durable_.load(std::memory_order_acquire);  // (12)
   }
   /// Returns the epoch of the calling thread's last change of a buffered structure; 0 before the
   /// first. The change is durable when durable_epoch() has reached it.
@@ -261,6 +262,13 @@ class clock final : private base::thread_exit_listener {
     if constexpr (!domain::notes_pages<D>) D::psync(domain::site::current());
   }
 
+  /// Lets no epoch pass while the result exists: all operations meanwhile are of one epoch.
+  /// Requires: the calling thread neither ticks nor syncs, and is in no operation.
+  [[nodiscard]] auto hold() {
+    require_outside();
+    return std::unique_lock(ticking_);
+  }
+
   // ---- For the sessions of structures ----
 
   [[nodiscard]] session_type& session() noexcept { return *session_; }
@@ -290,21 +298,9 @@ class clock final : private base::thread_exit_listener {
   }
 
  private:
-  struct range {
-    const void* first;
-    std::size_t bytes;
-  };
-  struct given {
-    arena_type* from;
-    void* block;
-  };
-  /// The changes of one thread in one epoch. Only the thread uses them during an operation of that
-  /// epoch; afterwards only the thread that ticks.
-  struct leftovers {
-    std::uint64_t epoch = 0;
-    std::vector<range> ranges;
-    base::waiting_calls<given> blocks;  // to their arenas, whose roots may be dropped meanwhile
-  };
+  using leftovers = detail::leftovers<D>;
+  using range = typename leftovers::range;
+  using given = typename leftovers::given;
   static constexpr std::size_t slots = 4;
   static constexpr std::size_t room = 16;  // for what most operations leave
   /// With a device the clock of the last tick may not be durable yet: no block of two epochs ago
@@ -492,10 +488,14 @@ class clock final : private base::thread_exit_listener {
     }
   }
 
-  /// Publishes what is durable. Requires: the media have the clock `time`, and ticking_ is held.
-  void note_on_media(std::uint64_t time) noexcept {
+  /// Publishes what is durable. Requires: the media have the clock `time` after a fence of this
+  /// thread, and ticking_ is held.
+  void note_on_media(std::uint64_t time) {
     const std::uint64_t boundary = session_->boundary_at(time);  // I2
-    if (boundary > durable_epoch()) durable_.store(boundary, std::memory_order_release);
+    if (boundary <= durable_.load(std::memory_order_relaxed)) return;
+    // (11) seq_cst: the fence has ended, also for this thread's own next load. Synchronizes-with
+    // (12): a thread that reads the epoch may answer for it.
+    durable_.store(boundary, std::memory_order_seq_cst);
   }
 
   void tick_alone() {
@@ -674,7 +674,7 @@ class clock final : private base::thread_exit_listener {
   roots::attached<session_type> session_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   alignas(2 * base::cache_line_size) domain::volatile_word<D, std::uint64_t> now_;
-  std::atomic<std::uint64_t> durable_;
+  domain::volatile_word<D, std::uint64_t> durable_;
   domain::volatile_word<D, std::uint64_t> wanted_{0};  // by hasten()
   std::atomic<bool> failed_{false};
   std::atomic<std::chrono::microseconds> epoch_length_{std::chrono::microseconds{0}};

@@ -1,22 +1,28 @@
 outlast_headers(outlast_library epoch
   baselines/one_lock_queue.hpp
+  bounded_cache.hpp
   buffered_stack.hpp
   cache.hpp
   clock.hpp
   detail/bucket_table.hpp
+  detail/change_gate.hpp
   detail/clock_record.hpp
+  detail/item_payload.hpp
+  detail/leftovers.hpp
   detail/line_writer.hpp
   detail/loss_window.hpp
   detail/nonblocking_epochs.hpp
   detail/nonblocking_memory.hpp
   detail/nonblocking_set.hpp
   detail/numbered_payloads.hpp
+  detail/recency.hpp
   detail/stored_pair.hpp
   detail/verified_exchange.hpp
   detail/version.hpp
   detail/write_log.hpp
   graph.hpp
   hash_map.hpp
+  items.hpp
   lockfree_hash_map.hpp
   lockfree_list.hpp
   lockfree_queue.hpp

@@ -13,8 +13,8 @@ namespace {
 /// A sequence with this many operations is checked by rules about its values, not by a search.
 constexpr std::size_t long_history = 17;
 
-constexpr std::array<std::string_view, 6> map_names = {"insert", "erase", "contains",
-                                                       "get",    "put",   "update"};
+constexpr std::array<std::string_view, 7> map_names = {"insert", "erase",  "contains", "get",
+                                                       "put",    "update", "clear"};
 
 /// One key of a map.
 struct entry {
@@ -38,8 +38,13 @@ std::pair<entry, outcome> effect(const entry& before, const call& what) {
     case map_operation::get: return {before, {before.present, before.value}};
     case map_operation::put: return {written, {!before.present, 0}};
     case map_operation::update: return {before.present ? written : before, {before.present, 0}};
+    case map_operation::clear: return {entry{}, {true, 0}};
   }
   return {before, {}};
+}
+
+bool is_clear(const call& what) {
+  return static_cast<map_operation>(what.kind) == map_operation::clear;
 }
 
 std::optional<entry> map_step(const entry& before, const event& e) {
@@ -115,7 +120,7 @@ bool map_oracle::explains(const abstract_state& initial, const history& seen,
   for (const std::uint64_t key : keys_of(initial, seen, found)) {
     mine.clear();
     for (const event& e : seen.events()) {
-      if (e.what.key == key) mine.push_back(&e);
+      if (e.what.key == key || is_clear(e.what)) mine.push_back(&e);
     }
     if (!linearizable<entry>(mine, find(initial, key), find(found, key), map_step, rules_)) {
       return false;
@@ -127,6 +132,7 @@ bool map_oracle::explains(const abstract_state& initial, const history& seen,
 std::optional<abstract_state> map_oracle::step(const abstract_state& before, const event& e) const {
   const std::optional<entry> after = map_step(find(before, e.what.key), e);
   if (!after) return std::nullopt;
+  if (is_clear(e.what)) return abstract_state{};
   return bound(before, e.what.key, after->present ? std::optional(after->value) : std::nullopt);
 }
 
@@ -141,6 +147,7 @@ call map_oracle::draw(random& source, const scope& within, std::uint64_t serial)
 }
 
 call map_oracle::make(map_operation kind, std::uint64_t key, std::uint64_t serial) const {
+  if (kind == map_operation::clear) return {static_cast<std::uint8_t>(kind), 0, 0};
   return {static_cast<std::uint8_t>(kind), key, has_values_ ? 100 + serial : 0};
 }
 
@@ -167,6 +174,7 @@ std::vector<std::vector<call>> map_oracle::beginnings(const scope& within) const
 }
 
 std::string map_oracle::describe(const call& what) const {
+  if (is_clear(what)) return "clear()";
   std::string text(map_names[what.kind]);
   text += '(' + std::to_string(what.key);
   const auto kind = static_cast<map_operation>(what.kind);

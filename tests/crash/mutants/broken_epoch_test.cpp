@@ -211,7 +211,9 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{53, scenarios::one_lock, portable, "who pops begins before the lock",
                verify::strategy_kind::pct, 75},
         mutant{54, scenarios::all, portable, "an epoch is called durable that is not complete"},
-        mutant{55, scenarios::all, portable, "an epoch is called durable before the clock is"}),
+        mutant{55, scenarios::all, portable, "an epoch is called durable before the clock is"},
+        mutant{56, scenarios::all, buffered_stores,
+               "an epoch is called durable in a store buffer"}),
     number_of);
 
 }  // namespace

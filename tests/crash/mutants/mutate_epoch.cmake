@@ -126,6 +126,9 @@ function(outlast_mutate_epoch to)
   outlast_mutate(9 "    make_durable(now());" "    make_durable(now() - (@D@ ? 0 : 1));")
   # 54: an epoch is called durable that is not complete
   outlast_mutate(54 "session_->boundary_at(time);" "session_->boundary_at(time + (@D@ ? 0 : 1));")
+  # 56: an epoch is called durable while the fence of its clock waits in a store buffer
+  outlast_mutate(56 "durable_.store(boundary, std::memory_order_seq_cst);"
+                    "durable_.store(boundary, @D@ ? std::memory_order_seq_cst : std::memory_order_release);")
   # 55: an epoch is called durable before the clock is on the media
   outlast_mutate(55 "    session_->flush();\n    // (P4)"
                     "    if (!@D@) note_on_media(next);\n    session_->flush();\n    // (P4)")

@@ -108,6 +108,15 @@ TEST(MapOracle, checks_answers) {
       map_explains(serial({{on(map_operation::update, 1, 11), {false}}}), {1, 10}, {1, 10}));
 }
 
+TEST(MapOracle, clears_all_keys_in_one_step) {
+  const history h = serial({{on(map_operation::clear, 0, 0), {true}}});
+  EXPECT_TRUE(map_explains(h, {1, 10, 2, 20}, {}));
+  EXPECT_FALSE(map_explains(h, {1, 10, 2, 20}, {2, 20}));
+  const map_oracle meaning({map_operation::clear}, true);
+  EXPECT_EQ(meaning.step({1, 10, 2, 20}, h.events()[0]), abstract_state{});
+  EXPECT_EQ(meaning.step({}, h.events()[0]), abstract_state{});
+}
+
 TEST(MapOracle, refuses_states_that_are_no_map) {
   EXPECT_FALSE(map_explains({}, {1, 10, 1, 10}, {1, 10}));
   EXPECT_FALSE(map_explains({}, {2, 10, 1, 10}, {1, 10, 2, 10}));

@@ -192,6 +192,37 @@ class bucket_table {
     }
   }
 
+  /// Calls `visit(item)` for the items of the bucket that `cursor` names, under its lock. Returns
+  /// the cursor of the next bucket; 0 is the first, and 0 is returned after the last. An item that
+  /// is in the table during a whole walk is visited at least once, although the table may grow: the
+  /// walk counts from the highest bit of the bucket's number down, so that the buckets into which
+  /// one is divided are all before the walk, or all after it.
+  template <class Visit>
+  std::uint64_t scan(std::uint64_t cursor, Visit&& visit) {
+    for (;;) {
+      table& now = *current_.load(std::memory_order_acquire);
+      table* const old = now.previous.load(std::memory_order_acquire);
+      const bool moved = old == nullptr || try_move(*old, now, cursor & (old->size - 1));
+      table& holding = moved ? now : *old;
+      bucket_type& here = holding[cursor & (holding.size - 1)];
+      const std::lock_guard lock(here);
+      if (here.moved()) continue;
+      here.for_each(visit);
+      return after(cursor, holding.size - 1);
+    }
+  }
+
+  /// Calls `visit(item)` for each item, and forgets it. Requires: no other thread uses the table.
+  template <class Visit>
+  void drain(Visit&& visit) noexcept {
+    for (const auto& each : tables_) {
+      for (std::size_t i = 0; i < each->size; ++i) {
+        (*each)[i].for_each(visit);
+        (*each)[i].clear();
+      }
+    }
+  }
+
   [[nodiscard]] std::size_t size() const { return current_.load(std::memory_order_acquire)->size; }
 
  private:
@@ -220,6 +251,15 @@ class bucket_table {
     domain::volatile_word<D, std::size_t> next_to_move{0};
     domain::volatile_word<D, std::size_t> moved{0};
   };
+
+  static std::uint64_t reversed(std::uint64_t bits) noexcept {
+    std::uint64_t result = 0;
+    for (unsigned i = 0; i < 64; ++i) result |= (bits >> i & 1) << (63 - i);
+    return result;
+  }
+  static std::uint64_t after(std::uint64_t cursor, std::uint64_t mask) noexcept {
+    return reversed(reversed(cursor | ~mask) + 1);
+  }
 
   /// Moves bucket `i` of `old`, unless it has moved. No thread uses the target buckets before that.
   /// Returns false without a change if there is no memory.

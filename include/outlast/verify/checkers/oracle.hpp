@@ -170,6 +170,7 @@ enum class map_operation : std::uint8_t {
   get,       ///< ok and the value if present
   put,       ///< adds or replaces; ok if the key was absent
   update,    ///< replaces if present; ok if it did
+  clear,     ///< removes all keys; ok. Only for checkers that do not check each key separately
 };
 
 /// The specification of sets and maps. Each key is checked separately.

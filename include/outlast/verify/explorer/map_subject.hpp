@@ -50,6 +50,7 @@ class map_world : public structure_world<Structure> {
       case map_operation::get: return get(what.key);
       case map_operation::put: return put(what.key, code::encode(what.argument));
       case map_operation::update: return update(what.key, code::encode(what.argument));
+      case map_operation::clear: return clear();
     }
     return {};
   }
@@ -72,6 +73,10 @@ class map_world : public structure_world<Structure> {
   outcome put(std::uint64_t key, const value& to) {
     if constexpr (requires { structure_->put(key, to); }) return {structure_->put(key, to)};
     return {};
+  }
+  outcome clear() {
+    if constexpr (requires { structure_->clear(); }) structure_->clear();
+    return {true};
   }
   outcome update(std::uint64_t key, const value& to) {
     if constexpr (requires { structure_->update(key, to); }) return {structure_->update(key, to)};

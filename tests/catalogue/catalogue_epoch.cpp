@@ -4,6 +4,7 @@
 #include <tests/catalogue/items_as_map.hpp>
 
 #include <outlast/epoch/baselines/one_lock_queue.hpp>
+#include <outlast/epoch/bounded_cache.hpp>
 #include <outlast/epoch/buffered_stack.hpp>
 #include <outlast/epoch/graph.hpp>
 #include <outlast/epoch/hash_map.hpp>
@@ -259,7 +260,7 @@ void add_one_lock_queue(list& to) {
 
 void add_bounded_cache(list& to) {
   using enum map_operation;
-  using items = items_as_map<epoch::buffered<simulated>>;
+  using items = items_as_map<epoch::basic_bounded_cache<epoch::buffered<simulated>>>;
   add<buffered_map_subject<items>, items>(
       to, "epoch_bounded_cache", {},
       parts_of<items>({}, epoch::bounded_cache_options{.buckets = 2}),

@@ -1,8 +1,6 @@
 // A bounded cache as scenarios see it: a map of numbers whose items never expire.
 #pragma once
 
-#include <outlast/epoch/bounded_cache.hpp>
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,20 +9,19 @@
 namespace outlast::verify::detail {
 
 /// The bound is never reached, because an eviction would remove a key without an operation.
-template <class Policy>
+template <class Cache>
 class items_as_map {
-  using cache = epoch::basic_bounded_cache<Policy>;
-  using item = epoch::item;
-  using change = epoch::item_change;
+  using item = typename Cache::item_type;
+  using change = typename Cache::change_type;
 
  public:
-  using pool_type = typename cache::pool_type;
+  using pool_type = typename Cache::pool_type;
   using key_type = std::uint64_t;
   using mapped_type = std::uint64_t;
-  using policy_type = Policy;
+  using policy_type = typename Cache::policy_type;
 
   items_as_map(pool_type& pool, const std::string& name,
-               const epoch::bounded_cache_options& options = {})
+               const typename Cache::options_type& options = {})
       : cache_(pool, name, options) {}
 
   bool insert(std::uint64_t key, std::uint64_t value) { return store(key, value, true, false); }
@@ -71,7 +68,7 @@ class items_as_map {
     return if_absent && if_present ? was_there : stored;
   }
 
-  cache cache_;
+  Cache cache_;
 };
 
 }  // namespace outlast::verify::detail

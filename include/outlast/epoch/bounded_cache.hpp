@@ -91,6 +91,9 @@ class basic_bounded_cache {
  public:
   using pool_type = basic_pool<D>;
   using policy_type = Policy;
+  using item_type = item;
+  using change_type = item_change;
+  using options_type = bounded_cache_options;
 
   /// The key of the item that contains the number of times that all items were removed. Operations
   /// refuse it with error{bad_argument}.
@@ -217,7 +220,7 @@ class basic_bounded_cache {
 
   // ---- For all ----
 
-  /// Returns the number of items, with those that are absent but take space, and the cache's own.
+  /// Returns the number of items, with those that are absent but take space.
   [[nodiscard]] std::uint64_t size_estimate() const { return at_least_0(session_->count().sum()); }
   /// Returns the bytes of these in the pool.
   [[nodiscard]] std::uint64_t bytes() const { return session_->order().bytes(); }
@@ -411,7 +414,8 @@ class basic_bounded_cache {
       of.bytes = bytes;
       of.is_reserved = detail::key_of(*stored) == reserved_key;
       here.add(hash, added.release());
-      if (!of.is_reserved) session_->order().add(of);
+      if (of.is_reserved) return {true, stored->unsafe().unique, op.epoch()};
+      session_->order().add(of);
       session_->count().add(1);
     } else {
       of.was_read = false;
@@ -564,6 +568,7 @@ class basic_bounded_cache {
       if (value.size() != sizeof found) this->report_damage("has a damaged number of generations");
       std::memcpy(&found, value.data(), sizeof found);
       set_generation(static_cast<std::uint32_t>(found.generation), found.erase_at_ms);
+      count_.add(-1);  // not an item of users
     }
     void delete_entries() noexcept {
       table_->drain([](entry& each) { delete &each; });

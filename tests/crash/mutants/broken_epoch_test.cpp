@@ -5,8 +5,10 @@
 #include <outlast/verify/explorer/explorer.hpp>
 #include <outlast/verify/machine/eager_epochs.hpp>
 #include <outlast/verify/machine/simulated.hpp>
+#include <tests/catalogue/items_as_map.hpp>
 
 #include <gtest/gtest.h>
+#include <broken_epoch/bounded_cache.hpp>
 #include <broken_epoch/hash_map.hpp>
 #include <broken_epoch/lockfree_list.hpp>
 #include <broken_epoch/lockfree_queue.hpp>
@@ -22,6 +24,8 @@ namespace {
 
 using D = domain::simulated;
 using map = broken_epoch::hash_map<std::uint64_t, std::uint64_t, D>;
+using items =
+    verify::detail::items_as_map<broken_epoch::basic_bounded_cache<broken_epoch::buffered<D>>>;
 using string_map = broken_epoch::hash_map<std::uint64_t, std::string, D>;
 using number_queue = broken_epoch::queue<std::uint64_t, D>;
 using one_lock_queue = broken_epoch::one_lock_queue<std::uint64_t, D>;
@@ -38,6 +42,7 @@ enum class scenarios {
   all,      ///< a map, whatever may be done to it
   updates,  ///< one key of it
   strings,  ///< long values
+  cached,   ///< items of a cache, and erasures of all
   queue,
   one_lock,  ///< a queue that has one
   list,      ///< lock-free, one key
@@ -70,6 +75,10 @@ std::unique_ptr<verify::subject> make_subject(scenarios which) {
     case scenarios::strings:
       return std::make_unique<verify::buffered_map_subject<string_map>>(
           "strings", parts_of<string_map>(small));
+    case scenarios::cached:
+      return std::make_unique<verify::buffered_map_subject<items>>(
+          "items", parts_of<items>(broken_epoch::bounded_cache_options{.buckets = 2}),
+          std::vector{put, put, erase, get, clear, clear});
     case scenarios::queue:
       return std::make_unique<verify::buffered_sequence_subject<number_queue>>(
           "queue", verify::sequence_oracle::discipline::queue, parts_of<number_queue>());
@@ -118,7 +127,7 @@ verify::report explore(int defect, scenarios which, const verify::memory_model& 
 
 TEST(unbroken_epochs, are_found_right) {
   using enum scenarios;
-  for (const scenarios which : {all, updates, strings, queue, one_lock, list, lockfree}) {
+  for (const scenarios which : {all, updates, strings, cached, queue, one_lock, list, lockfree}) {
     const verify::report done = explore(0, which, portable, 60);
     EXPECT_FALSE(done.found) << to_text(*done.found);
   }
@@ -212,8 +221,10 @@ INSTANTIATE_TEST_SUITE_P(
                verify::strategy_kind::pct, 75},
         mutant{54, scenarios::all, portable, "an epoch is called durable that is not complete"},
         mutant{55, scenarios::all, portable, "an epoch is called durable before the clock is"},
-        mutant{56, scenarios::all, buffered_stores,
-               "an epoch is called durable in a store buffer"}),
+        mutant{56, scenarios::all, buffered_stores, "an epoch is called durable in a store buffer"},
+        mutant{57, scenarios::cached, portable, "changes go on beside an erasure of all"},
+        mutant{58, scenarios::cached, portable, "recovery forgets an erasure of all"},
+        mutant{59, scenarios::cached, portable, "an item is of an erased generation"}),
     number_of);
 
 }  // namespace

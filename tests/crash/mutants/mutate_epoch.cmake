@@ -5,7 +5,8 @@ function(outlast_mutate_epoch to)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/epoch)
   foreach(HEADER IN ITEMS policies.hpp hash_map.hpp queue.hpp baselines/one_lock_queue.hpp detail/bucket_table.hpp
           detail/numbered_payloads.hpp detail/stored_pair.hpp detail/verified_exchange.hpp detail/version.hpp
-          detail/line_writer.hpp detail/write_log.hpp detail/loss_window.hpp
+          detail/line_writer.hpp detail/write_log.hpp detail/loss_window.hpp detail/leftovers.hpp
+          items.hpp detail/change_gate.hpp detail/item_payload.hpp detail/recency.hpp bounded_cache.hpp
           nonblocking.hpp lockfree_list.hpp lockfree_queue.hpp)
     outlast_read_header(${HEADER})
     # 20: an operation begins before its lock is taken
@@ -14,6 +15,17 @@ function(outlast_mutate_epoch to)
                         "    std::optional<operation> early_op;\n    if (!@D@) early_op.emplace(session_->memory());\n    std::optional<pending_operation> coming;\n    if (!early_op) coming.emplace(session_->memory());\n    const bool erased = session_->table().with(hash, [&](bucket& here) {")
       outlast_mutate(20 "      operation op(coming);\n      here.remove(at);"
                         "      std::optional<operation> own_op;\n      if (!early_op) own_op.emplace(*coming);\n      operation& op = early_op ? *early_op : *own_op;\n      here.remove(at);")
+    endif()
+    if(HEADER STREQUAL "bounded_cache.hpp")
+      # 57: changes go on beside an erasure of all items
+      outlast_mutate(57 "    const std::lock_guard alone(session_->gate());\n    return erase_all_alone();"
+                        "    std::unique_lock alone(session_->gate(), std::defer_lock);\n    if (@D@) alone.lock();\n    return erase_all_alone();")
+      # 58: an erasure of all items is forgotten by recovery
+      outlast_mutate(58 "      if (key == reserved_key) take_generation(at);"
+                        "      if (@D@ && key == reserved_key) take_generation(at);")
+      # 59: an item is put into the generation that was erased last
+      outlast_mutate(59 "detail::item_state::of(then.marks, session_->generation())"
+                        "detail::item_state::of(then.marks, @D@ ? session_->generation() : 0)")
     endif()
     # 49: an operation begins before the lock has shown its announcement
     if(HEADER STREQUAL "queue.hpp")

@@ -63,8 +63,9 @@ struct bounded_cache_options {
 /// be called concurrently; the calls that they make are made under the lock of a bucket, and must
 /// not use the cache. Progress: blocking, one lock per bucket. Durability: as epoch::hash_map: two
 /// epochs after the operation, or after sync(); a crash leaves the state at the end of one epoch.
-/// Each operation is atomic. Errors: members that change throw out_of_space, error{bad_argument} for
-/// an item above the limit, error{io_failure}, error{forked} and std::bad_alloc without effect.
+/// Each operation is atomic. Errors: members that change throw out_of_space, error{io_failure},
+/// error{forked}, std::bad_alloc, and error{bad_argument} for an item above the limit, without
+/// effect.
 template <class Policy>
 class basic_bounded_cache {
   using D = typename Policy::domain_type;
@@ -121,9 +122,9 @@ class basic_bounded_cache {
     });
   }
 
-  /// Reads and changes `key` atomically: calls `decide(const item*)` with the item or nullptr, under
-  /// the lock of its bucket. `decide` returns an item_change. It is called again if space had to be
-  /// made for the item; the last call counts.
+  /// Reads and changes `key` atomically: calls `decide(const item*)` with the item or nullptr,
+  /// under the lock of its bucket. `decide` returns an item_change. It is called again if space had
+  /// to be made for the item; the last call counts.
   template <class Decide>
   change_result modify(std::string_view key, std::int64_t now_ms, Decide&& decide) {
     begin(key, now_ms);
@@ -166,9 +167,9 @@ class basic_bounded_cache {
     return store_generation({session_->generation(), from_ms});
   }
 
-  /// Visits the items of some buckets by `visit(key, const item&)` and returns the cursor with which
-  /// the next call goes on; 0 begins, and 0 is the end. An item that is present during the whole
-  /// walk is visited at least once. Nothing is retained between calls.
+  /// Visits the items of some buckets by `visit(key, const item&)` and returns the cursor with
+  /// which the next call continues; 0 begins, and 0 is the end. An item that is present during the
+  /// whole walk is visited at least once. Nothing is retained between calls.
   template <class Visit>
   std::uint64_t scan(std::uint64_t cursor, std::size_t buckets, std::int64_t now_ms,
                      Visit&& visit) {
@@ -220,9 +221,11 @@ class basic_bounded_cache {
 
   // ---- For all ----
 
-  /// Returns the number of items, with those that are absent but take space.
-  [[nodiscard]] std::uint64_t size_estimate() const { return at_least_0(session_->count().sum()); }
-  /// Returns the bytes of these in the pool.
+  /// Returns the number of items, with those that have expired but take space.
+  [[nodiscard]] std::uint64_t size_estimate() const {
+    return at_least_0(session_->count().sum() - session_->erased().sum());
+  }
+  /// Returns the bytes in the pool of all items that take space.
   [[nodiscard]] std::uint64_t bytes() const { return session_->order().bytes(); }
   [[nodiscard]] std::uint64_t limit_bytes() const { return session_->limit_bytes(); }
   /// Returns the number of items that were evicted since the cache was attached.
@@ -310,15 +313,16 @@ class basic_bounded_cache {
     to.front = {reinterpret_cast<const char*>(&now), sizeof now};
     const change_result result =
         try_to_modify(reserved_key, always_ms, [&](const item*) { return to; });
-    session_->set_generation(static_cast<std::uint32_t>(now.generation), now.erase_at_ms);
+    const auto generation = static_cast<std::uint32_t>(now.generation);
+    if (generation != session_->generation()) session_->count_all_as_erased();
+    session_->set_generation(generation, now.erase_at_ms);
     return result.version;
   }
 
   /// Returns true if the item is present at that time.
   [[nodiscard]] bool is_live(const entry& of, std::int64_t now_ms) const {
-    const detail::item_head& head = of.at->unsafe();
-    return (head.expires_ms == 0 || head.expires_ms > now_ms) &&
-           detail::item_state::generation(head.state) == session_->generation();
+    const std::int64_t expires_ms = of.at->unsafe().expires_ms;
+    return (expires_ms == 0 || expires_ms > now_ms) && !session_->is_erased(*of.at);
   }
   static item seen(const entry& of) noexcept {
     const detail::item_head& head = of.at->unsafe();
@@ -350,6 +354,7 @@ class basic_bounded_cache {
       if (is_there) now = seen(*at.item());
       const item_change then = decide(is_there ? &now : static_cast<const item*>(nullptr));
       result = {false, now.unique, now.version};
+      if (is_there && then.how == use::counts) note_use(*at.item(), now_ms);
       switch (then.what) {
         case item_change::kind::nothing: return;
         case item_change::kind::erase:
@@ -360,7 +365,9 @@ class basic_bounded_cache {
           break;
         case item_change::kind::put: break;
       }
-      result = put(here, at, hash, prepare(key, then, now), now_ms);
+      entry& of = put(here, at, hash, prepare(key, then, now), now_ms, result);
+      of.was_read =
+          then.how == use::counts || (then.what == item_change::kind::adjust && now.was_read);
       if (!at) may_be_full = table.may_be_full(here);
     });
     if (may_be_full) table.grow_if_full(size_estimate());
@@ -396,8 +403,8 @@ class basic_bounded_cache {
                     " bytes is larger than the cache's limit, " + std::to_string(limit_bytes()) +
                     " bytes; raise bounded_cache_options::limit_bytes");
   }
-  change_result put(bucket& here, place at, std::uint64_t hash, prepared_type&& made,
-                    std::int64_t now_ms) {
+  entry& put(bucket& here, place at, std::uint64_t hash, prepared_type&& made, std::int64_t now_ms,
+             change_result& result) {
     std::unique_ptr<entry> added;
     if (!at) {
       added = std::make_unique<entry>();
@@ -407,33 +414,40 @@ class basic_bounded_cache {
     operation op(session_->memory());
     payload_type* const stored = op.adopt(std::move(made));
     entry& of = at ? *at.item() : *added;
+    if (at) count_out(of);
     payload_type* const gone = std::exchange(of.at, stored);
+    result = {true, stored->unsafe().unique, op.epoch()};
     if (now_ms > 0) of.accessed_s = static_cast<std::uint32_t>(now_ms / 1000);
     if (added != nullptr) {
       of.hash = hash;
       of.bytes = bytes;
       of.is_reserved = detail::key_of(*stored) == reserved_key;
       here.add(hash, added.release());
-      if (of.is_reserved) return {true, stored->unsafe().unique, op.epoch()};
+      if (of.is_reserved) return of;
       session_->order().add(of);
       session_->count().add(1);
     } else {
-      of.was_read = false;
       of.warm();
       if (!of.is_reserved) session_->order().resize(of, bytes);
       op.pdelete_unseen(gone);
     }
-    return {true, stored->unsafe().unique, op.epoch()};
+    return of;
   }
   /// Returns the epoch in which the item is removed.
   std::uint64_t remove(bucket& here, place at) {
     operation op(session_->memory());
     const std::unique_ptr<entry> gone(at.item());
     here.remove(at);
+    count_out(*gone);
     session_->order().remove(*gone);
     session_->count().add(-1);
     op.pdelete_unseen(gone->at);
     return op.epoch();
+  }
+
+  /// The item of an entry is replaced or removed.
+  void count_out(const entry& of) noexcept {
+    if (!of.is_reserved && session_->is_erased(*of.at)) session_->erased().add(-1);
   }
 
   void evict_what_is_too_much() noexcept {
@@ -494,6 +508,9 @@ class basic_bounded_cache {
           for (payload_header* const each : found[part])
             link(*reinterpret_cast<payload_type*>(each));
         });
+        table_->for_each([&](const entry& each) {
+          if (!each.is_reserved && is_erased(*each.at)) erased_.add(1);
+        });
       } catch (...) {
         delete_entries();
         throw;
@@ -506,6 +523,10 @@ class basic_bounded_cache {
       return *table_;
     }
     [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
+    /// Returns the number of items of earlier generations among these.
+    [[nodiscard]] base::sharded_count& erased() noexcept { return erased_; }
+    /// Requires: the calling thread has the gate alone.
+    void count_all_as_erased() noexcept { erased_.add(count_.sum() - erased_.sum()); }
     [[nodiscard]] detail::recency<entry, D>& order() noexcept { return order_; }
     [[nodiscard]] std::atomic<std::uint64_t>& evictions() noexcept { return evictions_; }
     [[nodiscard]] std::uint64_t limit_bytes() const noexcept { return limit_bytes_; }
@@ -519,6 +540,9 @@ class basic_bounded_cache {
     }
     [[nodiscard]] std::uint32_t generation() const noexcept {
       return generation_.load(std::memory_order_relaxed);
+    }
+    [[nodiscard]] bool is_erased(const payload_type& of) const noexcept {
+      return detail::item_state::generation(of.unsafe().state) != generation();
     }
     [[nodiscard]] bool is_due(std::int64_t now_ms) const noexcept {
       const std::int64_t at = erase_at_ms_.load(std::memory_order_relaxed);
@@ -578,6 +602,7 @@ class basic_bounded_cache {
     std::optional<table_type> table_;
     detail::recency<entry, D> order_;
     base::sharded_count count_;
+    base::sharded_count erased_;
     std::atomic<std::uint64_t> evictions_{0};
     domain::volatile_word<D, std::uint64_t> unique_{0};  ///< the greatest that was given
     domain::volatile_word<D, std::uint64_t> kept_{0};    ///< no greater one than that is durable

@@ -9,7 +9,7 @@ namespace outlast::epoch {
 /// Marks of an item that memcached's meta commands set.
 struct item_marks {
   bool is_stale = false;    ///< invalidated, but served until it is stored again
-  bool has_winner = false;  ///< a client was asked to store it again
+  bool has_winner = false;  ///< one client stores it again
   friend bool operator==(const item_marks&, const item_marks&) = default;
 };
 
@@ -25,9 +25,12 @@ struct item {
   std::uint64_t version = 0;  ///< the epoch in which it was stored
 };
 
+/// The effect of an operation on the eviction of an item: a use keeps it.
+enum class use { counts, does_not_count };
+
 /// The change that an operation makes. The value is the concatenation of two parts, so that append
 /// and prepend copy nothing before the item is written. The views must be valid until the operation
-/// ends.
+/// ends. They may be views of the item's value, which is valid until then, too.
 struct item_change {
   enum class kind {
     nothing,  ///< the item stays as it is
@@ -42,6 +45,8 @@ struct item_change {
   std::int64_t expires_ms = 0;
   item_marks marks;
   std::uint64_t unique = 0;  ///< put: the number instead of a new one; 0: a new one
+  /// Marks the item as read, also one that is put, and counts as a use of it.
+  use how = use::does_not_count;
 };
 
 /// The result of a change.
@@ -50,8 +55,5 @@ struct change_result {
   std::uint64_t unique = 0;   ///< of the item that was put or adjusted
   std::uint64_t version = 0;  ///< the epoch of the change, or of the item that was seen
 };
-
-/// Whether a read counts as a use of the item, which keeps it from eviction.
-enum class use { counts, does_not_count };
 
 }  // namespace outlast::epoch

@@ -1,7 +1,7 @@
 // Goal: the bounded cache stores, expires, forgets and evicts as its comments say, its content
 // outlives the process, and a use writes nothing to the pool.
-// Method: one thread and a time of its own; images of the memory; caches that are too small for what
-// is stored; threads, after which the cache is counted.
+// Method: one thread and a time of its own; images of the memory; caches that are too small for
+// their items; threads, after which the cache is counted.
 #include <outlast/domain.hpp>
 #include <outlast/epoch/bounded_cache.hpp>
 #include <tests/support/epochs.hpp>
@@ -167,6 +167,21 @@ TEST_F(bounded_caches, know_the_last_use_but_write_nothing_for_it) {
   EXPECT_TRUE(cache.get("a", now_ + 3000));
   EXPECT_TRUE(item_in(cache, "a", now_)->was_read);
   EXPECT_EQ(item_in(cache, "a", now_)->accessed_ms, now_ + 3000);
+  const auto touch = [&](kind what, use how) {
+    cache.modify("a", now_ + 4000, [&](const item*) {
+      item_change to = put("1");
+      to.what = what;
+      to.how = how;
+      return to;
+    });
+    return item_in(cache, "a", now_)->was_read;
+  };
+  EXPECT_TRUE(touch(kind::adjust, use::does_not_count)) << "as before";
+  EXPECT_FALSE(touch(kind::put, use::does_not_count));
+  EXPECT_FALSE(touch(kind::adjust, use::does_not_count));
+  EXPECT_TRUE(touch(kind::adjust, use::counts));
+  EXPECT_TRUE(touch(kind::put, use::counts));
+  EXPECT_EQ(item_in(cache, "a", now_)->accessed_ms, now_ + 4000);
   cache.sync();
   const std::vector<std::byte> was(pool.memory().begin(), pool.memory().end());
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(cache.get("a", now_ + i));
@@ -177,9 +192,17 @@ TEST_F(bounded_caches, forget_all_items_of_before) {
   cache_type cache(*pool, "items");
   for (int i = 0; i < 100; ++i) cache.set("k" + std::to_string(i), "value", now_);
   cache.erase_all();
+  EXPECT_EQ(cache.size_estimate(), 0U);
   EXPECT_TRUE(content(cache, now_).empty());
   EXPECT_FALSE(cache.get("k1", now_));
   cache.set("k1", "new", now_);
+  EXPECT_EQ(cache.size_estimate(), 1U);
+  cache.sync();
+  {
+    auto left = pool.crashed();
+    test::clock_by_hand(*left);
+    EXPECT_EQ(cache_type(*left, "items").size_estimate(), 1U);
+  }
   EXPECT_EQ(content(cache, now_), (std::map<std::string, std::string>{{"k1", "new"}}));
   for (std::uint64_t at = 0; (at = cache.sweep(at, 100, now_)) != 0;) {
   }

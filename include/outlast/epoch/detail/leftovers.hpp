@@ -1,4 +1,4 @@
-// What a thread leaves to the ticks of the clock.
+// The changes that a thread leaves to the ticks of the clock.
 #pragma once
 
 #include <outlast/alloc/arena.hpp>

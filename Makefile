@@ -65,6 +65,13 @@ test-dax: dax-dependencies
 	cmake --build --preset dev -j $(JOBS) --target outlast dax_probe pool_test region_test relocation_test native_test
 	tests/dax/run build/dev $(ARGS)
 
+## test-server-protocols: the server's protocols beside memcached and redis-server, which must be installed; minutes
+test-server-protocols: test-dependencies
+	cmake --preset test >/dev/null
+	cmake --build --preset test -j $(JOBS) --target memcached_pipe resp_peer
+	tests/server/memcached_differential --pipe build/test/tests/bin/memcached_pipe $(ARGS)
+	tests/server/resp_differential build/test/tests/bin/resp_peer $(ARGS)
+
 build-%:
 	@tools/build $* "$(BUILD)/$*" $(JOBS)
 

@@ -5,6 +5,7 @@ outlast_headers(outlast_library base
   callers.hpp
   error.hpp
   fork_locks.hpp
+  function_ref.hpp
   group_commit.hpp
   growing_array.hpp
   hash.hpp

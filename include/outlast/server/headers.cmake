@@ -1,0 +1,7 @@
+outlast_headers(outlast_server server
+  cached_items.hpp
+  conversation.hpp
+  items.hpp
+  memcached.hpp
+  resp.hpp
+)

@@ -1,0 +1,121 @@
+// The text protocol of memcached, classic and meta commands, over a key space.
+//
+// The protocol is that of memcached 1.6.18, with the flag E of later versions. Commands of
+// memcached's memory management (slabs, lru, lru_crawler, cache_memlimit, watch) are errors. A
+// connection that begins with the binary protocol is closed. A client can see these differences:
+//
+//   - a line above the limit always closes the connection; memcached accepts some that arrive whole
+//   - "object too large" is answered before the value has arrived
+//   - flush_all with a delay of a second waits for it
+//   - a key that is too long does not suppress the replies of earlier commands
+//   - a shorter number is always padded with blanks; a value of white space only is no number
+//   - ma with T changes the time also if the number becomes longer
+//   - an O that is too long is refused before the command has an effect
+//   - keys are returned in base64 if the command has b, whichever command stored them
+//   - t is 0 for an item that the command lets expire; exp= of me is the time that remains
+//
+// These commands are ours:
+//
+//   durable on      replies of this connection wait until what they report is durable
+//   durable off     replies do not wait
+//   durable wait    the reply waits until all that this connection has done and seen is durable
+#pragma once
+
+#include <outlast/server/conversation.hpp>
+#include <outlast/server/items.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace outlast::server {
+
+struct memcached_options {
+  /// Maximum size of an item, with its key and the bytes that memcached adds to both.
+  std::size_t max_item_bytes = std::size_t{1} << 20;
+  /// Maximum length of a command line. A longer line closes the connection, as in memcached.
+  std::size_t max_line_bytes = 2048;
+  /// Maximum length of a line that has many keys (get, gets, gat, gats).
+  std::size_t max_keys_line_bytes = std::size_t{1} << 20;
+  /// Length of the replies of one call at which the conversation pauses.
+  std::size_t max_replies_bytes = std::size_t{1} << 20;
+  std::string version = "1.6.18-outlast";  ///< the text that `version` returns, without blanks
+  std::int64_t started_ms = 0;             ///< time of the server's start, for `stats`
+  /// Stops the server: immediately, or after the requests that it has (graceful). Empty: `shutdown`
+  /// is refused, as in memcached by default. Called within feed().
+  std::function<void(bool is_graceful)> shut_down = {};
+};
+
+/// The counted events, with the names that `stats` has for them.
+enum class memcached_event : std::uint8_t {
+  cmd_get,
+  cmd_set,
+  cmd_flush,
+  cmd_touch,
+  cmd_meta,
+  get_hits,
+  get_misses,
+  delete_misses,
+  delete_hits,
+  incr_misses,
+  incr_hits,
+  decr_misses,
+  decr_hits,
+  cas_misses,
+  cas_hits,
+  cas_badval,
+  touch_hits,
+  touch_misses,
+  store_too_large,
+  store_no_memory,
+  total_items,
+  bytes_read,
+  bytes_written
+};
+
+/// Counts of a server, for `stats`. Thread-safety: all members may be called concurrently.
+class memcached_counters {
+ public:
+  static constexpr std::size_t events =
+      static_cast<std::size_t>(memcached_event::bytes_written) + 1;
+
+  void add(memcached_event what, std::uint64_t by) noexcept {
+    counts_[static_cast<std::size_t>(what)].fetch_add(by, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t value(memcached_event what) const noexcept {
+    return counts_[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
+  }
+  /// Sets the counts of events to zero. The numbers of connections stay.
+  void reset() noexcept {
+    for (std::atomic<std::uint64_t>& count : counts_) count.store(0, std::memory_order_relaxed);
+  }
+
+  void connection_begins() noexcept {
+    connections_.fetch_add(1, std::memory_order_relaxed);
+    all_connections_.fetch_add(1, std::memory_order_relaxed);
+  }
+  void connection_ends() noexcept { connections_.fetch_sub(1, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t connections() const noexcept {
+    return connections_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t all_connections() const noexcept {
+    return all_connections_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  std::array<std::atomic<std::uint64_t>, events> counts_ = {};
+  std::atomic<std::uint64_t> connections_{0};
+  std::atomic<std::uint64_t> all_connections_{0};
+};
+
+/// Returns the conversation of a new connection. Counts the connection until the conversation is
+/// destroyed. The conversation stores at most one line, and as much of one value as it received.
+/// Requires: the three parameters outlive the conversation. Throws std::bad_alloc.
+[[nodiscard]] std::unique_ptr<conversation> make_memcached_conversation(
+    item_space& space, const memcached_options& options, memcached_counters& counters);
+
+}  // namespace outlast::server

@@ -1,0 +1,73 @@
+// RESP2 and RESP3, the protocol of Redis, as a conversation over a key space of strings.
+//
+//   resp_counters counters;
+//   auto connection = make_resp_conversation(space, options, counters);
+//   fed done = connection->feed("PING\r\n", now_ms, replies);
+//
+// When not to use: for hashes, lists, sets and sorted sets. Their commands answer an error.
+#pragma once
+
+#include <outlast/server/conversation.hpp>
+#include <outlast/server/items.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace outlast::server {
+
+/// Bounds on the memory that a client can make a conversation use, in bytes if not stated.
+struct resp_limits {
+  std::size_t bulk_bytes = std::size_t{512} << 20;  ///< an argument, and a string after a change
+  std::size_t arguments = std::size_t{1} << 20;     ///< number of arguments of a request
+  std::size_t unauthenticated_bulk_bytes = std::size_t{16} << 10;  ///< before the password
+  std::size_t unauthenticated_arguments = 10;                      ///< before the password
+  std::size_t inline_bytes = std::size_t{64} << 10;                ///< a line
+  std::size_t request_bytes = std::size_t{1} << 30;  ///< a request that arrives in parts
+  std::size_t queued_bytes = std::size_t{64} << 20;  ///< commands after MULTI, and watched keys
+  std::size_t reply_bytes = std::size_t{1} << 30;    ///< the connection ends at a longer reply
+  /// No further request is executed by a call of feed() that has added this to the replies.
+  std::size_t pause_bytes = std::size_t{1} << 20;
+  std::size_t lcs_bytes = std::size_t{128} << 20;  ///< the table of LCS
+};
+
+/// Options that the conversations of a server share.
+struct resp_options {
+  std::string password;  ///< of the user "default"; empty: none is required
+  resp_limits limits;
+  std::string redis_version = "7.2.0";  ///< the version whose features clients expect
+  std::string version = "0.2.0";        ///< ours
+  /// The sentence about durability in INFO; empty: that of the space.
+  std::string guarantee;
+  std::int64_t started_ms = 0;  ///< milliseconds since 1970, for the uptime; 0: not known
+  std::uint16_t port = 0;       ///< for INFO
+};
+
+/// Counts that the conversations of a server share. Thread-safety: any thread may read them.
+struct resp_counters {
+  std::atomic<std::uint64_t> connections{0};  ///< made so far; also the id of the newest
+  std::atomic<std::uint64_t> open_connections{0};
+  std::atomic<std::uint64_t> commands{0};
+  std::atomic<std::uint64_t> errors{0};
+  std::atomic<std::uint64_t> hits{0};
+  std::atomic<std::uint64_t> misses{0};
+  std::atomic<std::uint64_t> input_bytes{0};
+  std::atomic<std::uint64_t> output_bytes{0};
+};
+
+/// The two ends of a connection as CLIENT INFO shows them, "127.0.0.1:6379" for example.
+struct resp_ends {
+  std::string peer;
+  std::string local;
+};
+
+/// Returns the protocol of a new connection. Requires: `space`, `options` and `counters` exist as
+/// long as the conversation. Throws std::bad_alloc.
+[[nodiscard]] std::unique_ptr<conversation> make_resp_conversation(item_space& space,
+                                                                   const resp_options& options,
+                                                                   resp_counters& counters,
+                                                                   const resp_ends& ends = {});
+
+}  // namespace outlast::server

@@ -1,0 +1,25 @@
+outlast_sources(outlast_server server
+  memcached/changes.cpp
+  memcached/classic.cpp
+  memcached/lines.cpp
+  memcached/meta.cpp
+  memcached/meta_flags.cpp
+  memcached/stats.cpp
+  resp/changes.cpp
+  resp/client.cpp
+  resp/command_info.cpp
+  resp/command_table.cpp
+  resp/connection.cpp
+  resp/expiry.cpp
+  resp/info.cpp
+  resp/keys.cpp
+  resp/lcs.cpp
+  resp/numbers.cpp
+  resp/request_parser.cpp
+  resp/server_commands.cpp
+  resp/session.cpp
+  resp/set.cpp
+  resp/strings.cpp
+  resp/transactions.cpp
+  resp/words.cpp
+)

@@ -138,9 +138,6 @@ function(outlast_mutate_epoch to)
   outlast_mutate(9 "    make_durable(now());" "    make_durable(now() - (@D@ ? 0 : 1));")
   # 54: an epoch is called durable that is not complete
   outlast_mutate(54 "session_->boundary_at(time);" "session_->boundary_at(time + (@D@ ? 0 : 1));")
-  # 56: an epoch is called durable while the fence of its clock waits in a store buffer
-  outlast_mutate(56 "durable_.store(boundary, std::memory_order_seq_cst);"
-                    "durable_.store(boundary, @D@ ? std::memory_order_seq_cst : std::memory_order_release);")
   # 55: an epoch is called durable before the clock is on the media
   outlast_mutate(55 "    session_->flush();\n    // (P4)"
                     "    if (!@D@) note_on_media(next);\n    session_->flush();\n    // (P4)")
@@ -153,9 +150,9 @@ function(outlast_mutate_epoch to)
                     "      if (@D@) end_operations_before(epoch);\n      // The media")
   # 48: a sync waits for the operations of one of its two epochs
   outlast_mutate(48 "      end_operations_before(epoch + 1);\n" "      if (@D@) end_operations_before(epoch + 1);\n")
-  # 52: a sync believes in a clock that another sync has moved ahead of the media
-  outlast_mutate(52 "  void pass_until(std::uint64_t target) {\n"
-                    "  void pass_until(std::uint64_t target) {\n    if (!@D@ && now() >= target) return;\n")
+  # 52: a sync that waits believes in a clock that another sync has moved ahead of the media
+  outlast_mutate(52 "  void pass_until(std::uint64_t target) {\n    const std::lock_guard lock(ticking_);\n"
+                    "  void pass_until(std::uint64_t target) {\n    std::unique_lock lock(ticking_, std::defer_lock);\n    domain::backoff<D> waiting;\n    while (!@D@ && !lock.try_lock()) {\n      if (now() >= target) return;\n      waiting.wait();\n    }\n    if (!lock.owns_lock()) lock.lock();\n")
   # 11: an announcement is not checked
   outlast_mutate(11 "if (seen == epoch) [[likely]]" "if (seen == epoch || !@D@) [[likely]]")
   # 12: a full buffer forgets

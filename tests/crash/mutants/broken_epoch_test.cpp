@@ -207,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{38, scenarios::list, portable, "nodes are deleted before they have a label",
                verify::strategy_kind::pct, 31},
         mutant{39, scenarios::lookups, portable, "who answers \"not there\" helps nobody",
-               verify::strategy_kind::pct, 221},
+               verify::strategy_kind::pct, 1528},
         mutant{40, scenarios::lockfree, portable, "a node gets a label after the next one"},
         mutant{41, scenarios::lockfree, portable, "a value is taken before the one in front of it",
                verify::strategy_kind::pct, 43},

@@ -161,7 +161,8 @@ class bucket_table {
   /// bucket is locked.
   [[nodiscard]] bool may_be_full(const bucket_type& here) const {
     return here.in_first_line() > load_ ||
-           current_.load(std::memory_order_relaxed)->previous.load(std::memory_order_relaxed) !=
+           // (3) acquire; synchronizes-with (2): another thread may just have grown the table.
+           current_.load(std::memory_order_acquire)->previous.load(std::memory_order_relaxed) !=
                nullptr;
   }
   /// Grows the table if it has too many `items`, or continues its growth. Without volatile memory
@@ -302,7 +303,7 @@ class bucket_table {
     } catch (const std::bad_alloc&) {
       return;
     }
-    // (2) release; synchronizes-with (1).
+    // (2) release; synchronizes-with (1, 3).
     current_.store(tables_.back().get(), std::memory_order_release);
   }
 

@@ -40,7 +40,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -155,16 +154,12 @@ class basic_bounded_cache {
   /// Makes every item absent that was stored before. The space of these items is free after sweeps.
   /// Returns the epoch of the change.
   std::uint64_t erase_all() {
-    if (session_->gate().is_mine()) return erase_all_alone();
-    const std::lock_guard alone(session_->gate());
-    return erase_all_alone();
+    return alone([&] { return erase_all_alone(); });
   }
   /// Does so at a later time, to the items that are present then: the first operation after that
   /// time begins with it. A later call of these two replaces an earlier one.
   std::uint64_t erase_all_at(std::int64_t from_ms) {
-    if (session_->gate().is_mine()) return store_generation({session_->generation(), from_ms});
-    const std::lock_guard alone(session_->gate());
-    return store_generation({session_->generation(), from_ms});
+    return alone([&] { return store_generation({session_->generation(), from_ms}); });
   }
 
   /// Visits the items of some buckets by `visit(key, const item&)` and returns the cursor with
@@ -175,6 +170,7 @@ class basic_bounded_cache {
                      Visit&& visit) {
     erase_what_is_due(now_ms);
     for (std::size_t i = 0; i < std::max<std::size_t>(buckets, 1); ++i) {
+      const passage mine(session_->gate());
       cursor = session_->table().scan(cursor, [&](entry& each) {
         if (!each.is_reserved && is_live(each, now_ms)) visit(detail::key_of(*each.at), seen(each));
       });
@@ -270,12 +266,20 @@ class basic_bounded_cache {
   void erase_what_is_due(std::int64_t now_ms) {
     if (!session_->is_due(now_ms)) [[likely]]
       return;
-    if (session_->gate().is_mine()) {
-      erase_all_alone();
-      return;
+    alone([&] { return session_->is_due(now_ms) ? erase_all_alone() : 0; });
+  }
+  /// Calls `work` while no other thread uses the cache, again if space had to be made.
+  template <class Work>
+  std::uint64_t alone(Work&& work) {
+    if (session_->gate().is_mine()) return work();
+    for (unsigned attempt = 0;; ++attempt) {
+      try {
+        const std::lock_guard lock(session_->gate());
+        return work();
+      } catch (const out_of_space&) {
+        if (limit_bytes() == 0 || attempt == most_attempts || !make_room()) throw;
+      }
     }
-    const std::lock_guard alone(session_->gate());
-    if (session_->is_due(now_ms)) erase_all_alone();
   }
   /// Requires: the calling thread has the gate alone. Changes of earlier generations have ended, so
   /// that their epochs are not after this one, and those of the new one not before it.
@@ -380,15 +384,19 @@ class basic_bounded_cache {
     const bool keeps_value = then.what == item_change::kind::adjust;
     const std::string_view front = keeps_value ? now.value : then.front;
     const std::string_view back = keeps_value ? std::string_view() : then.back;
-    if (key.size() > longest || front.size() > longest || back.size() > longest - front.size()) {
-      throw std::length_error("keys and values of caches have less than 2 GiB");
+    const std::size_t value_bytes = front.size() + back.size();
+    if (key.size() > longest || front.size() > longest || value_bytes > longest - key.size()) {
+      throw error(errc::bad_argument, session_->pool().path(),
+                  "a key of " + std::to_string(key.size()) + " bytes and a value of " +
+                      std::to_string(value_bytes) +
+                      " are too long for a cache; together they have less than 2 GiB");
     }
-    require_fitting(detail::bytes_of(key.size(), front.size() + back.size()));
+    require_fitting(detail::bytes_of(key.size(), value_bytes));
     std::uint64_t unique = then.unique;
     if (keeps_value) unique = now.unique;
     if (unique == 0) unique = session_->next_unique();
     const detail::item_head head{static_cast<std::uint32_t>(key.size()),
-                                 static_cast<std::uint32_t>(front.size() + back.size()),
+                                 static_cast<std::uint32_t>(value_bytes),
                                  unique,
                                  then.expires_ms,
                                  then.flags,

@@ -18,8 +18,8 @@ function(outlast_mutate_epoch to)
     endif()
     if(HEADER STREQUAL "bounded_cache.hpp")
       # 57: changes go on beside an erasure of all items
-      outlast_mutate(57 "    const std::lock_guard alone(session_->gate());\n    return erase_all_alone();"
-                        "    std::unique_lock alone(session_->gate(), std::defer_lock);\n    if (@D@) alone.lock();\n    return erase_all_alone();")
+      outlast_mutate(57 "        const std::lock_guard lock(session_->gate());\n        return work();"
+                        "        std::unique_lock lock(session_->gate(), std::defer_lock);\n        if (@D@) lock.lock();\n        return work();")
       # 58: an erasure of all items is forgotten by recovery
       outlast_mutate(58 "      if (key == reserved_key) take_generation(at);"
                         "      if (@D@ && key == reserved_key) take_generation(at);")

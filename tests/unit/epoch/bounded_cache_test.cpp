@@ -351,6 +351,17 @@ TEST_F(bounded_caches, make_room_in_a_full_pool_whatever_the_sizes) {
   EXPECT_GT(cache.evictions(), 0U);
 }
 
+TEST_F(bounded_caches, forget_all_items_of_a_full_pool) {
+  cache_type cache(*pool, "items", {.limit_bytes = std::uint64_t{64} << 20});
+  const std::string value(60, 'v');
+  for (int i = 0; cache.evictions() == 0; ++i) cache.set("k" + std::to_string(i), value, now_);
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_NO_THROW(cache.erase_all());
+    ASSERT_NO_THROW(cache.set("k", value, now_));
+  }
+  EXPECT_EQ(cache.size_estimate(), 1U);
+}
+
 TEST_F(bounded_caches, refuse_what_is_larger_than_their_limit_or_the_pool) {
   cache_type cache(*pool, "items", {.limit_bytes = 1 << 20});
   cache.set("a", "1", now_);

@@ -27,9 +27,10 @@ class reply_writer {
 
   void ok() { add("+OK\r\n"); }
   void simple(std::string_view text) { line('+', text); }
-  /// Adds an error. Line breaks become blanks.
+  /// Adds an error. Line breaks become blanks, but not those at the end, which are removed.
   void error(std::string_view text) {
     ++errors_;
+    text = text.substr(0, text.find_last_not_of("\r\n") + 1);  // as Redis
     const std::size_t began = text_->size();
     line('-', text);
     for (std::size_t at = began; at + 2 < text_->size(); ++at) {

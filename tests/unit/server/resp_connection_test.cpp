@@ -115,6 +115,8 @@ TEST(RespConnection, unknown_commands_are_shown_in_part) {
 TEST(RespConnection, line_breaks_cannot_forge_replies) {
   resp_expect(resp_request(std::vector<std::string_view>{"a\r\n+OK", "b\r\n"}),
               "-ERR unknown command 'a  +OK', with args beginning with: 'b  ' \r\n");
+  resp_expect(resp_request(std::vector<std::string_view>{"EXPIRE", "a", "1", "b \r\n"}),
+              "-ERR Unsupported option b \r\n");
 }
 
 TEST(RespConnection, a_client_has_a_name_and_a_library) {

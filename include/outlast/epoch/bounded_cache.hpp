@@ -99,9 +99,8 @@ class basic_bounded_cache {
   /// refuse it with error{bad_argument}.
   static constexpr std::string_view reserved_key{"\0outlast.generation", 19};
 
-  /// Attaches the cache `name` in `pool`. Creates it if there is none. Options count for the first
-  /// handle of a process. Durable at return. Throws error{root_type_mismatch}, corruption,
-  /// out_of_space, std::bad_alloc.
+  /// Attaches the cache `name` in `pool`. Creates it if there is none. Durable at return. Throws
+  /// error{root_type_mismatch}, corruption, out_of_space, std::bad_alloc.
   basic_bounded_cache(pool_type& pool, std::string_view name,
                       const bounded_cache_options& options = {})
       : clock_(clock_of(pool)), session_(pool, name, type(), clock_, options) {}
@@ -109,7 +108,8 @@ class basic_bounded_cache {
   /// Calls `look(const item&)` with the item of `key`. Returns false if it is absent.
   template <class Look>
   bool read(std::string_view key, std::int64_t now_ms, use how, Look&& look) {
-    begin(key, now_ms);
+    require_key(key);
+    if (!prepare_read(now_ms)) return false;
     const passage mine(session_->gate());
     const std::uint64_t hash = hash_of(key);
     return session_->table().with(hash, [&](bucket& here) {
@@ -126,7 +126,8 @@ class basic_bounded_cache {
   /// to be made for the item; the last call counts.
   template <class Decide>
   change_result modify(std::string_view key, std::int64_t now_ms, Decide&& decide) {
-    begin(key, now_ms);
+    require_key(key);
+    erase_what_is_due(now_ms);
     for (unsigned attempt = 0;; ++attempt) {
       try {
         const passage mine(session_->gate());
@@ -168,7 +169,7 @@ class basic_bounded_cache {
   template <class Visit>
   std::uint64_t scan(std::uint64_t cursor, std::size_t buckets, std::int64_t now_ms,
                      Visit&& visit) {
-    erase_what_is_due(now_ms);
+    if (!prepare_read(now_ms)) return 0;
     for (std::size_t i = 0; i < std::max<std::size_t>(buckets, 1); ++i) {
       const passage mine(session_->gate());
       cursor = session_->table().scan(cursor, [&](entry& each) {
@@ -181,8 +182,8 @@ class basic_bounded_cache {
 
   /// Frees the items of some buckets that are absent but take space. As scan(). Returns the cursor.
   std::uint64_t sweep(std::uint64_t cursor, std::size_t buckets, std::int64_t now_ms) {
-    erase_what_is_due(now_ms);
-    return sweep_some(cursor, buckets, now_ms);
+    const bool has_items = prepare_read(now_ms);
+    return sweep_some(cursor, buckets, now_ms, !has_items);
   }
 
   // ---- For one item ----
@@ -256,12 +257,23 @@ class basic_bounded_cache {
     return [key](const entry& at) { return detail::key_of(*at.at) == key; };
   }
 
-  void begin(std::string_view key, std::int64_t now_ms) {
-    if (key == reserved_key) {
-      throw error(errc::bad_argument, session_->pool().path(),
-                  "the key '\\0outlast.generation' is the cache's own; choose another key");
+  void require_key(std::string_view key) {
+    if (key != reserved_key) return;
+    throw error(errc::bad_argument, session_->pool().path(),
+                "the key '\\0outlast.generation' is the cache's own; choose another key");
+  }
+  /// Returns false if all items are absent, because an erasure is due that cannot be stored: the
+  /// pool is full, or its device has failed. No item was stored since that time.
+  bool prepare_read(std::int64_t now_ms) {
+    try {
+      erase_what_is_due(now_ms);
+      return true;
+    } catch (const out_of_space&) {
+      return false;
+    } catch (const error& failure) {
+      if (failure.reason() != errc::io_failure) throw;
+      return false;
     }
-    erase_what_is_due(now_ms);
   }
   void erase_what_is_due(std::int64_t now_ms) {
     if (!session_->is_due(now_ms)) [[likely]]
@@ -287,16 +299,18 @@ class basic_bounded_cache {
     const std::uint32_t next = (session_->generation() + 1) % detail::item_state::generations;
     // Items of the last round of numbers would come back.
     if (next % (detail::item_state::generations / 4) == 0) {
-      for (std::uint64_t at = 0; (at = sweep_some(at, 1, always_ms)) != 0;) {
+      for (std::uint64_t at = 0; (at = sweep_some(at, 1, always_ms, false)) != 0;) {
       }
     }
     return store_generation({next, 0});
   }
-  std::uint64_t sweep_some(std::uint64_t cursor, std::size_t buckets, std::int64_t now_ms) {
+  /// `all`: every item is absent.
+  std::uint64_t sweep_some(std::uint64_t cursor, std::size_t buckets, std::int64_t now_ms,
+                           bool all) {
     std::vector<std::string> gone;
     for (std::size_t i = 0; i < std::max<std::size_t>(buckets, 1); ++i) {
       cursor = session_->table().scan(cursor, [&](entry& each) {
-        if (!each.is_reserved && !is_live(each, now_ms))
+        if (!each.is_reserved && (all || !is_live(each, now_ms)))
           gone.emplace_back(detail::key_of(*each.at));
       });
       if (cursor == 0) break;
@@ -306,7 +320,9 @@ class basic_bounded_cache {
       const std::uint64_t hash = hash_of(key);
       session_->table().with(hash, [&](bucket& here) {
         const place at = here.find(hash, has(key));
-        if (at && !is_live(*at.item(), now_ms)) remove(here, at);
+        const bool is_absent =
+            at && (!is_live(*at.item(), now_ms) || (all && session_->is_due(now_ms)));
+        if (is_absent) remove(here, at);
       });
     }
     return cursor;
@@ -599,6 +615,9 @@ class basic_bounded_cache {
       const std::string_view value = detail::value_of(at);
       if (value.size() != sizeof found) this->report_damage("has a damaged number of generations");
       std::memcpy(&found, value.data(), sizeof found);
+      if (found.generation >= detail::item_state::generations) {
+        this->report_damage("has a number of generations that is too large");
+      }
       set_generation(static_cast<std::uint32_t>(found.generation), found.erase_at_ms);
       count_.add(-1);  // not an item of users
     }

@@ -36,7 +36,7 @@ class conversation {
   virtual ~conversation() = default;
   /// Executes the requests in `bytes` that are complete, and adds their replies to `replies`. Takes
   /// as much as it can; a request that is longer than `bytes` may be taken in parts. Throws
-  /// std::bad_alloc.
+  /// std::bad_alloc; the connection must be closed after that.
   virtual fed feed(std::string_view bytes, std::int64_t now_ms, std::string& replies) = 0;
 };
 

@@ -63,7 +63,7 @@ item_change text_conversation::changed_item(const item* old, std::string_view va
   if (request_.expected && *request_.expected != old->unique) {
     const bool is_older = *request_.expected < old->unique;
     if (!request_.takes_older || !is_older || extends) return refuse(store_outcome::exists);
-    // A client stored an outdated value: it is served, but another client is told to store again.
+    // A client stored an outdated value: it is served until another client has stored a newer one.
     change.expires_ms = old->expires_ms;
     change.marks = {.is_stale = true, .has_winner = old->marks.has_winner};
   }

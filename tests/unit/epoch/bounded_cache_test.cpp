@@ -351,6 +351,31 @@ TEST_F(bounded_caches, make_room_in_a_full_pool_whatever_the_sizes) {
   EXPECT_GT(cache.evictions(), 0U);
 }
 
+/// Without a bound nothing is evicted for the item that notes the erasure.
+TEST_F(bounded_caches, erase_at_a_time_in_a_pool_that_is_full_then) {
+  cache_type cache(*pool, "items");
+  cache.set("first", "1", now_);
+  cache.erase_all_at(now_ + 10);
+  const auto fill = [&](std::size_t bytes) {
+    for (int i = 0;; ++i) {
+      cache.set(std::to_string(bytes) + "k" + std::to_string(i), std::string(bytes, 'v'), now_);
+    }
+  };
+  for (const std::size_t bytes : {100'000U, 1'000U, 100U, 40U, 30U, 20U, 0U}) {
+    EXPECT_THROW(fill(bytes), out_of_space);
+  }
+  EXPECT_TRUE(cache.get("first", now_ + 9));
+  EXPECT_NO_THROW(EXPECT_FALSE(cache.get("first", now_ + 10)));
+  EXPECT_NO_THROW(EXPECT_TRUE(content(cache, now_ + 10).empty()));
+  for (int round = 0; round < 3; ++round) {
+    for (std::uint64_t at = 0; (at = cache.sweep(at, 100, now_ + 10)) != 0;) {
+    }
+    cache.sync();
+  }
+  EXPECT_NO_THROW(cache.set("first", "2", now_ + 11));
+  EXPECT_EQ(content(cache, now_ + 11), (std::map<std::string, std::string>{{"first", "2"}}));
+}
+
 TEST_F(bounded_caches, forget_all_items_of_a_full_pool) {
   cache_type cache(*pool, "items", {.limit_bytes = std::uint64_t{64} << 20});
   const std::string value(60, 'v');

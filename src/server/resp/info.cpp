@@ -1,5 +1,6 @@
 // INFO: the sections that clients and monitors read.
 #include <src/server/resp/commands.hpp>
+#include <src/server/resp/parameters.hpp>
 #include <src/server/resp/session.hpp>
 #include <src/server/resp/words.hpp>
 
@@ -64,7 +65,7 @@ void add_memory(info_text& to, const session& of) {
   to.field("used_memory", of.space().bytes());
   to.field("used_memory_dataset", of.space().bytes());
   to.field("maxmemory", of.space().limit_bytes());
-  to.field("maxmemory_policy", "allkeys-lru");
+  to.field("maxmemory_policy", eviction_policy_of(of));
 }
 
 void add_persistence(info_text& to, const session& of) {

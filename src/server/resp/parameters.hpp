@@ -16,5 +16,7 @@ struct parameter {
 };
 
 [[nodiscard]] std::vector<parameter> parameters_of(const session& of);
+/// Returns Redis's name for the behavior at the bound of the space.
+[[nodiscard]] std::string_view eviction_policy_of(const session& of);
 
 }  // namespace outlast::server::resp

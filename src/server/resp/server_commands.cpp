@@ -47,13 +47,17 @@ std::vector<parameter> parameters_of(const session& of) {
           {"hz", "10"},
           {"maxclients", "10000"},
           {"maxmemory", std::to_string(of.space().limit_bytes())},
-          {"maxmemory-policy", "allkeys-lru"},
+          {"maxmemory-policy", std::string(eviction_policy_of(of))},
           {"port", std::to_string(of.options().port)},
           {"proto-max-bulk-len", std::to_string(limits.bulk_bytes)},
           {"save", ""},
           {"slowlog-log-slower-than", "-1"},
           {"slowlog-max-len", "0"},
           {"timeout", "0"}};
+}
+
+std::string_view eviction_policy_of(const session& of) {
+  return of.space().limit_bytes() != 0 ? "allkeys-lru" : "noeviction";
 }
 
 namespace commands {

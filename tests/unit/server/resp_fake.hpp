@@ -24,6 +24,7 @@ class resp_fake_items final : public item_space {
   bool visits_twice = false;     ///< scan() visits each key twice, as a table that grows may
   bool fails_at_commit = false;  ///< together() fails after its work
   token durable = 0;
+  std::uint64_t limit = 1'000'000;
   int transactions = 0;  ///< calls of together()
   std::size_t max_value_bytes = std::size_t{1} << 30;
 
@@ -109,7 +110,7 @@ class resp_fake_items final : public item_space {
 
   [[nodiscard]] std::uint64_t items() const override { return entries_.size(); }
   [[nodiscard]] std::uint64_t bytes() const override { return 100 * entries_.size(); }
-  [[nodiscard]] std::uint64_t limit_bytes() const override { return 1000000; }
+  [[nodiscard]] std::uint64_t limit_bytes() const override { return limit; }
   [[nodiscard]] std::uint64_t evictions() const override { return 0; }
   [[nodiscard]] token durable_token() const override { return durable; }
   [[nodiscard]] token present_token() const override { return token_; }

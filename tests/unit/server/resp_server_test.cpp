@@ -105,6 +105,15 @@ TEST(RespServer, parameters_are_shown) {
        {"CONFIG RESETSTAT", "+OK"}});
 }
 
+TEST(RespServer, a_space_without_a_bound_evicts_nothing) {
+  resp_for_each_piece([](resp_stand& stand) {
+    stand.space.limit = 0;
+    EXPECT_EQ(stand.client.ask("CONFIG GET maxmemory-policy"),
+              "*2\r\n$16\r\nmaxmemory-policy\r\n$10\r\nnoeviction\r\n");
+    EXPECT_TRUE(contains(stand.client.ask("INFO memory"), "maxmemory_policy:noeviction\r\n"));
+  });
+}
+
 TEST(RespServer, info_has_sections) {
   resp_options options;
   options.version = "1.2.3";

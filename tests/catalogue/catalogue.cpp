@@ -42,6 +42,7 @@ const std::vector<catalogue_entry>& catalogue() {
     detail::add_late_root(all);
     detail::add_cleaned_store(all);
     detail::add_store_transactions(all);
+    detail::add_full_store(all);
     detail::add_marked_store(all);
     detail::add_kept_store(all);
     detail::add_bounded_cache(all);

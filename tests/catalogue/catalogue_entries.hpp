@@ -110,6 +110,7 @@ void add_late_root(list& to);
 void add_store(list& to);
 void add_cleaned_store(list& to);
 void add_store_transactions(list& to);
+void add_full_store(list& to);
 void add_marked_store(list& to);
 void add_kept_store(list& to);
 void add_several_roots(list& to);

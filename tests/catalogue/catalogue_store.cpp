@@ -1,5 +1,6 @@
 // The store's core, as small as it may be.
 #include <tests/catalogue/catalogue_entries.hpp>
+#include <tests/catalogue/full_store.hpp>
 #include <tests/catalogue/store_in_pool.hpp>
 #include <tests/catalogue/store_transactions.hpp>
 #include <tests/catalogue/store_with_index.hpp>
@@ -72,6 +73,36 @@ static void add_marked_records(const std::string& name, list& to) {
                 usual});
   to.push_back({name + "_window", store::policy_type::name(),
                 [name] { return std::make_unique<marked_store_subject<store>>(name + "_window"); },
+                usual});
+}
+
+/// Adds the stores that have no space.
+void add_full_store(list& to) {
+  constexpr scope usual{.threads = 2, .operations = 2, .keys = 3, .prefill = 3};
+  using engine = small_record_engine<domain::simulated, false, false, full_record_shape>;
+  using marked_engine = small_record_engine<domain::simulated, false, false, full_marked_shape>;
+  to.push_back({"store_of_records_full", engine::policy_type::name(),
+                [] {
+                  using store = full_store<domain::simulated, engine>;
+                  return std::make_unique<store_subject<store>>(
+                      "store_of_records_full",
+                      structure_parts<store>{.memory_bytes = full_store_bytes});
+                },
+                usual});
+  to.push_back({"store_of_records_full_synced", engine::policy_type::name(),
+                [] {
+                  using store = full_store<domain::simulated, marked_engine>;
+                  return std::make_unique<synced_store_subject<store>>(
+                      "store_of_records_full_synced",
+                      structure_parts<store>{.memory_bytes = full_store_bytes});
+                },
+                usual});
+  to.push_back({"store_of_records_with_index_full", engine::policy_type::name(),
+                [] {
+                  using store = full_store<domain::simulated, engine>;
+                  return std::make_unique<kept_store_subject<store>>(
+                      "store_of_records_with_index_full", full_store_bytes);
+                },
                 usual});
 }
 

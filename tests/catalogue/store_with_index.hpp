@@ -24,8 +24,9 @@ class kept_store_subject final : public structure_subject<Store> {
   };
 
  public:
-  explicit kept_store_subject(std::string name)
-      : kept_store_subject(std::move(name), std::make_shared<region>(),
+  explicit kept_store_subject(std::string name,
+                              std::size_t memory_bytes = structure_parts<Store>().memory_bytes)
+      : kept_store_subject(std::move(name), memory_bytes, std::make_shared<region>(),
                            std::make_shared<shared_state>()) {}
 
   [[nodiscard]] const oracle& checker() const override { return checker_; }
@@ -42,7 +43,7 @@ class kept_store_subject final : public structure_subject<Store> {
   [[nodiscard]] std::uint64_t reopened() const noexcept { return state_->reopened; }
 
  private:
-  kept_store_subject(std::string name, const std::shared_ptr<region>& in,
+  kept_store_subject(std::string name, std::size_t memory_bytes, const std::shared_ptr<region>& in,
                      const std::shared_ptr<shared_state>& state)
       : structure_subject<Store>(std::move(name), {.make =
                                                        [in, state](auto& pool) {
@@ -54,7 +55,9 @@ class kept_store_subject final : public structure_subject<Store> {
                                                          if (made->core().records().has_reopened())
                                                            ++state->reopened;
                                                          return made;
-                                                       }}),
+                                                       },
+                                                   .blocks = {},
+                                                   .memory_bytes = memory_bytes}),
         region_(in),
         state_(state) {}
 

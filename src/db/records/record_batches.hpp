@@ -26,7 +26,13 @@ void record_store<D, Shape>::close_gate() {
 
 template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::commit(const changes& all, const read_set* read) {
-  const bool done = with_space([&] { return commit_once(all, read); });
+  const auto only_erases = [&] {
+    bool puts = false;
+    all.for_each([&](auto&&...) { puts = true; }, [](auto&&...) {}, [](auto&&...) {});
+    return !puts;
+  };
+  const bool done = with_space(
+      [&] { return or_in_last_space([&] { return commit_once(all, read); }, only_erases); });
   help_to_clean(hands_.local());
   return done;
 }
@@ -224,10 +230,7 @@ template <domain::persistence_domain D, class Shape>
 std::uint64_t record_store<D, Shape>::append_batch(hand& mine, std::uint64_t version,
                                                    std::size_t bytes) {
   mine.scratch.resize(std::max(mine.scratch.size(), bytes));
-  const bool only_erases =
-      std::all_of(mine.sorted.begin(), mine.sorted.end(),
-                  [](const change& each) { return each.kind == record_kind::tombstone; });
-  std::byte* const to = reserve(mine, bytes, only_erases ? purpose::erase : purpose::write);
+  std::byte* const to = reserve(mine, bytes);
   const std::uint64_t offset = this->pool().pages().offset_of(to);
   const std::uint64_t salt = mine.target->salt;
   mine.records.clear();

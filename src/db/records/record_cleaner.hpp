@@ -17,12 +17,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -38,6 +40,11 @@ struct record_store<D, Shape>::victim {
   std::uint64_t listed_at = 0;              ///< number of discarded segments then
   std::uint64_t ends_after = 0;  ///< number of completed marks that must be before its end
   std::unique_ptr<victim> next;  ///< in the list of the store
+
+  /// Returns at least the bytes of the records that must be copied.
+  [[nodiscard]] std::uint64_t live_bytes() const noexcept {
+    return std::min<std::uint64_t>(of->live_bytes(), of->end.load(relaxed) - at);
+  }
 };
 
 /// A record of a victim.
@@ -302,9 +309,13 @@ auto record_store<D, Shape>::take_victim(const wanted_victim& wanted) -> std::un
   std::unique_ptr<victim> taken;
   {
     const std::lock_guard lock(victims_lock_);
-    if (victims_ != nullptr) {
-      taken = std::move(victims_);
-      victims_ = std::move(taken->next);
+    std::unique_ptr<victim>* first = &victims_;
+    while (*first != nullptr && (*first)->live_bytes() > wanted.most_live_bytes) {
+      first = &(*first)->next;
+    }
+    if (*first != nullptr) {
+      taken = std::move(*first);
+      *first = std::move(taken->next);
     }
   }
   if (taken == nullptr) {
@@ -337,6 +348,11 @@ template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::clean(std::size_t bytes, const wanted_victim& wanted, segment<D>*& to,
                                    purpose why) {
   if constexpr (is_grouped) bound_unsealed();
+  const struct counted {
+    explicit counted(std::atomic<unsigned>& in) : count(in) { count.fetch_add(1, seq_cst); }
+    ~counted() { count.fetch_sub(1, std::memory_order_release); }
+    std::atomic<unsigned>& count;
+  } cleans(cleaners_);
   std::unique_ptr<victim> one = take_victim(wanted);
   if (one == nullptr) return false;
   const std::size_t end = one->of->end.load(relaxed);
@@ -386,7 +402,7 @@ bool record_store<D, Shape>::clean_some(std::size_t bytes) {
   std::uint64_t until = renewed_until_.load(relaxed);
   if (until == 0) {
     if (!has_many_tombstones(use)) return false;
-    seal_all();
+    seal_all(true);
     until = segments_.next_ordinal();
     renewed_until_.store(until, relaxed);
   }
@@ -425,7 +441,7 @@ template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::compact() {
   // A pass returns the records that the tombstones of the pass before it had to hide.
   for (std::int64_t last = 0, left = tombstones();; left = tombstones()) {
-    seal_all();
+    seal_all(true);
     const std::uint64_t end = segments_.next_ordinal();
     while (left != 0 && clean(Shape::max_segment_bytes, {.oldest = true, .before = end})) {
     }
@@ -437,10 +453,11 @@ void record_store<D, Shape>::compact() {
   }
 }
 
-/// Seals all segments to which threads append, so that they can be victims.
+/// Seals all segments to which threads append, so that they can be victims. `with_last`: also that
+/// of last copies.
 template <domain::persistence_domain D, class Shape>
-void record_store<D, Shape>::seal_all() {
-  if constexpr (is_grouped) return seal_with_mark();
+void record_store<D, Shape>::seal_all(bool with_last) {
+  if constexpr (is_grouped) return seal_with_mark(with_last);
   close_gate();
   const struct opening {
     writer_gate<D>& gate;
@@ -451,7 +468,9 @@ void record_store<D, Shape>::seal_all() {
       if (*open != nullptr) segments_.seal(*std::exchange(*open, nullptr));
     }
   });
-  if (last_copies_ != nullptr) segments_.seal(*std::exchange(last_copies_, nullptr));
+  if (with_last && last_copies_ != nullptr) {
+    segments_.seal(*std::exchange(last_copies_, nullptr));
+  }
 }
 
 // ---- writers ----
@@ -510,6 +529,26 @@ auto record_store<D, Shape>::with_space(Write&& write) {
     }
   }
 }
+/// Calls `write`. If there is no space for records, calls it again with space in the segment of
+/// last copies, which is made if that is needed and `only_erases()`. So each life leaves one such
+/// segment at most that is not full, and cleaning returns its rest.
+template <domain::persistence_domain D, class Shape>
+template <class Write, class Erases>
+auto record_store<D, Shape>::or_in_last_space(Write&& write, Erases&& only_erases) {
+  try {
+    return write();
+  } catch (const out_of_space&) {
+    // It is thrown again below if there is no such space either.
+  }
+  const purpose why = only_erases() ? purpose::erase : purpose::write;
+  const std::lock_guard alone(last_resort_lock_);
+  const struct last_space {
+    last_space(std::optional<purpose>& of_hand, purpose use) : used(of_hand) { used = use; }
+    ~last_space() { used.reset(); }
+    std::optional<purpose>& used;
+  } used(hands_.local().last_space, why);
+  return write();
+}
 /// Returns whether space was returned since `before`. Until then, cleans segments with ordinals
 /// below `end`. Copies have a segment that only this function uses, by one thread at a time, so
 /// that the space that was kept back suffices.
@@ -519,13 +558,27 @@ bool record_store<D, Shape>::make_space(std::uint64_t before, std::uint64_t end)
   const auto is_done = [&] { return released_.load(relaxed) != before; };
   // Versions that no snapshot sees any more hide that their records do not count.
   if (!is_done() && objects_.template count<node>() != 0) collect();
+  bool has_sealed = false;
+  bool must_fit = true;
   for (bool has_cleaned = true; !is_done();) {
-    if (!has_cleaned) return false;
+    if (!has_cleaned && !await_cleaners()) {
+      if (must_fit) {
+        must_fit = false;  // small blocks, whose number is not known, may suffice
+      } else if (!has_sealed && segments_.have_open_rest(last_copies_)) {
+        // Threads that write nothing more may have segments that are almost empty.
+        seal_all(false);
+        has_sealed = must_fit = true;
+      } else {
+        return false;
+      }
+    }
     try {
-      has_cleaned =
-          clean(Shape::max_segment_bytes,
-                {.percent = Shape::least_gain_percent, .by_dead_records = true, .before = end},
-                last_copies_, purpose::last_resort);
+      has_cleaned = clean(Shape::max_segment_bytes,
+                          {.percent = Shape::least_gain_percent,
+                           .before = end,
+                           .most_live_bytes = must_fit ? segments_.room_for_copies(last_copies_)
+                                                       : ~std::uint64_t{0}},
+                          last_copies_, purpose::last_resort);
     } catch (const out_of_space&) {
       has_cleaned = false;  // what was discarded can still be returned
     }
@@ -533,10 +586,21 @@ bool record_store<D, Shape>::make_space(std::uint64_t before, std::uint64_t end)
   }
   return true;
 }
+/// Waits for a while until the threads have ended their steps that are cleaning. Returns false if
+/// there were none, or they have not. Requires: the caller does not clean.
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::await_cleaners() {
+  if (cleaners_.load(seq_cst) == 0) return false;
+  domain::backoff<D> waiting;
+  for (unsigned i = 0; i < patience; ++i) {
+    if (cleaners_.load(acquire) == 0) return true;
+    waiting.wait();
+  }
+  return false;
+}
 /// Waits for a while until the operations have ended that may read discarded segments.
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::await_discarded() {
-  constexpr unsigned patience = domain::has_real_threads<D> ? 10'000 : 3;  // rounds
   domain::backoff<D> waiting;
   if constexpr (is_grouped) end_cleaned();
   for (unsigned i = 0; i < patience; ++i) {

@@ -52,19 +52,19 @@ struct record_store<D, Shape>::marked_segment {
 /// As reserve(), in the segment of all threads. The space is a record without content until the
 /// caller has stored the first word.
 template <domain::persistence_domain D, class Shape>
-std::byte* record_store<D, Shape>::reserve_shared(hand& mine, std::size_t bytes, purpose why) {
+std::byte* record_store<D, Shape>::reserve_shared(hand& mine, std::size_t bytes) {
   mine.written += bytes;
   if (segments_.is_for_dedicated(bytes)) {
-    mine.target = &segments_.open(bytes, why, true);
+    mine.target = &segments_.open(bytes, purpose::write, true);
     look_at_space();
     return take_room(*mine.target, bytes);
   }
   for (;;) {
-    if (std::byte* const to = take_shared(mine, bytes, why)) return to;
+    if (std::byte* const to = take_shared(mine, bytes)) return to;
     {
       const std::lock_guard alone(opening_lock_);
-      if (std::byte* const to = take_shared(mine, bytes, why)) return to;
-      segment<D>& next = segments_.open(bytes, why);
+      if (std::byte* const to = take_shared(mine, bytes)) return to;
+      segment<D>& next = segments_.open(bytes, purpose::write);
       const std::lock_guard lock(shared_lock_);
       shared_ = &next;
     }
@@ -73,11 +73,10 @@ std::byte* record_store<D, Shape>::reserve_shared(hand& mine, std::size_t bytes,
 }
 /// Returns nullptr if the segment of all threads has no such space.
 template <domain::persistence_domain D, class Shape>
-std::byte* record_store<D, Shape>::take_shared(hand& mine, std::size_t bytes, purpose why) {
+std::byte* record_store<D, Shape>::take_shared(hand& mine, std::size_t bytes) {
   const std::lock_guard lock(shared_lock_);
   segment<D>* const in = shared_;
   if (in == nullptr || in->bytes - in->end.load(relaxed) < bytes) return nullptr;
-  if (in->is_kept_back && why == purpose::write) return nullptr;
   std::byte* const to = take_room(*in, bytes);
   D::store(*reinterpret_cast<std::atomic<std::uint64_t>*>(to), reserved_word(bytes, in->salt),
            std::memory_order_release);
@@ -184,7 +183,7 @@ std::uint64_t record_store<D, Shape>::choose_marked(std::uint64_t& number) {
   if (unsealed_.size() > mark_capacity()) throw std::bad_alloc();  // see bound_unsealed()
   if (seals_all_.exchange(false, std::memory_order_seq_cst)) {
     shared_ = nullptr;
-    last_copies_ = nullptr;
+    if (seals_last_.exchange(false, std::memory_order_seq_cst)) last_copies_ = nullptr;
     hands_.for_each([](hand& each) { each.copies = nullptr; });
   }
   marked_.clear();
@@ -275,7 +274,8 @@ void record_store<D, Shape>::end_cleaned() {
   }
 }
 template <domain::persistence_domain D, class Shape>
-void record_store<D, Shape>::seal_with_mark() {
+void record_store<D, Shape>::seal_with_mark(bool with_last) {
+  if (with_last) seals_last_.store(true, std::memory_order_seq_cst);
   seals_all_.store(true, std::memory_order_seq_cst);
   await_mark(next_mark_.load(std::memory_order_seq_cst));
 }

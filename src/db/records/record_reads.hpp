@@ -292,7 +292,7 @@ std::string record_store<D, Shape>::check_records() {
 /// Seals all segments, so that the next opening does not search for their ends.
 template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::before_close() {
-  seal_all();
+  seal_all(true);
   await_discarded();
   segments_.return_kept();
   return true;

@@ -491,6 +491,16 @@ void record_store<D, Shape>::build(std::vector<found_part>& found) {
   }
 }
 
+/// Returns whether the opening has found the segment of a record open.
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::was_open(const std::vector<found_part>& found,
+                                      std::uint64_t record) const {
+  const segment<D>* const in = &segments_.of_record(record);
+  return std::any_of(found.begin(), found.end(), [in](const found_part& part) {
+    return std::any_of(part.open.begin(), part.open.end(),
+                       [in](const auto& each) { return each.first == in; });
+  });
+}
 /// Makes the leaves of one part of the keys.
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::build_part(const std::vector<found_part>& found,
@@ -511,7 +521,11 @@ void record_store<D, Shape>::build_part(const std::vector<found_part>& found,
   std::sort(mine.begin(), mine.end(), [&](const found_record& a, const found_record& b) {
     const int keys = order_of(a, b);
     if (keys != 0) return keys < 0;
-    return record_at(a.place).version > record_at(b.place).version;
+    const std::uint64_t version = record_at(a.place).version;
+    if (version != record_at(b.place).version) return version > record_at(b.place).version;
+    // Copies that a crash has interrupted do not count, so that their segment is free: in a full
+    // pool it is the only one.
+    return !was_open(found, a.place) && was_open(found, b.place);
   });
   std::size_t kept = 0;
   for (const found_record& each : mine) {

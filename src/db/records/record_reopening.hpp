@@ -64,10 +64,24 @@ bool record_store<D, Shape>::can_reopen(const stored_blocks& blocks) {
     if (!is_same || header.bytes > stride) return false;
     ++count;
   }
-  if (count != segments_.kept_before().size()) return false;
+  if (count != segments_.kept_before().size() || has_half_moved()) return false;
   bool agrees = true;
   kept_->for_each_note([&](const note& each) { agrees = agrees && has_last_record(each); });
   return agrees;
+}
+/// Returns whether a kill has interrupted copies to the last block of a full pool. Then there may
+/// be no space to continue them, neither in that segment nor in another one. A new index has the
+/// records of the victim, so that the segment is free.
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::has_half_moved() const {
+  bool has_victim = false;
+  bool has_copies = false;
+  for (const auto& [ordinal, each] : segments_.kept_before()) {
+    has_victim = has_victim || (each->is_victim && !each->is_cleaned);
+    has_copies =
+        has_copies || (each->is_kept_back && each->state.load(relaxed) == segment_state::open);
+  }
+  return has_victim && has_copies;
 }
 /// Returns whether the last record of a note is where the note has it, or its segment has ended.
 template <domain::persistence_domain D, class Shape>

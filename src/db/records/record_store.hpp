@@ -300,6 +300,7 @@ class record_store final : public roots::root_session<D> {
     segment<D>* target = nullptr;           ///< of the two, that of the last write
     segment<D>* copies = nullptr;           ///< for copies by this thread's cleaning
     std::size_t written = 0;                ///< bytes that it wrote since it cleaned
+    std::optional<purpose> last_space;      ///< of its write; it holds last_resort_lock_
     std::uint64_t covered_by = 0;           ///< number of the mark that covers its last write
     tombstone_bound bound = 0;              ///< value of the tombstones of the present write
     std::vector<std::byte> scratch;
@@ -378,21 +379,19 @@ class record_store final : public roots::root_session<D> {
   void settle_batch(hand& mine, std::uint64_t moment);
   static void count_keys(hand& mine, bool was_put, bool is_put, bool had_slot);
   void add_counted(hand& mine);
-  [[nodiscard]] std::byte* reserve_room(hand& mine, std::size_t bytes, purpose why);
+  [[nodiscard]] std::byte* reserve_room(hand& mine, std::size_t bytes);
   [[nodiscard]] successor successor_of(std::uint64_t word);
   [[nodiscard]] std::string_view new_bound(hand& mine) const;
-  [[nodiscard]] static constexpr purpose purpose_of(record_kind kind) noexcept {
-    return kind == record_kind::tombstone ? purpose::erase : purpose::write;
-  }
   [[nodiscard]] std::uint64_t append_one(hand& mine, const change& what, const successor& next);
   [[nodiscard]] std::uint64_t append_long(hand& mine, const change& what, const successor& next);
   [[nodiscard]] std::uint64_t place_long(segment<D>& in, std::byte* to, const change& what,
                                          std::uint32_t age, std::uint64_t version);
   [[nodiscard]] std::uint64_t append_batch(hand& mine, std::uint64_t version, std::size_t bytes);
-  [[nodiscard]] std::byte* reserve(hand& mine, std::size_t bytes, purpose why);
+  [[nodiscard]] std::byte* reserve(hand& mine, std::size_t bytes);
+  [[nodiscard]] bool may_use_last_space(purpose why, std::size_t bytes);
   [[nodiscard]] std::byte* reserve_in(segment<D>*& open, std::size_t bytes, purpose why);
-  [[nodiscard]] std::byte* reserve_shared(hand& mine, std::size_t bytes, purpose why);
-  [[nodiscard]] std::byte* take_shared(hand& mine, std::size_t bytes, purpose why);
+  [[nodiscard]] std::byte* reserve_shared(hand& mine, std::size_t bytes);
+  [[nodiscard]] std::byte* take_shared(hand& mine, std::size_t bytes);
   void note_written();
   [[nodiscard]] static std::byte* take_room(segment<D>& in, std::size_t bytes);
   void place_bytes(hand& mine, segment<D>& in, std::byte* to, std::size_t bytes);
@@ -412,10 +411,12 @@ class record_store final : public roots::root_session<D> {
   struct group_of_records;
   template <class Write>
   auto with_space(Write&& write);
+  template <class Write, class Erases>
+  auto or_in_last_space(Write&& write, Erases&& only_erases);
   [[nodiscard]] bool make_space(std::uint64_t before, std::uint64_t end);
   void help_to_clean(hand& mine);
   void look_at_space();
-  void seal_all();
+  void seal_all(bool with_last);
   [[nodiscard]] static bool is_emptier_than(const use_of_segments& use, unsigned percent);
   [[nodiscard]] bool has_many_nodes() const;
   [[nodiscard]] bool has_many_tombstones(const use_of_segments& use) const;
@@ -424,6 +425,8 @@ class record_store final : public roots::root_session<D> {
   bool clean(std::size_t bytes, const wanted_victim& wanted, segment<D>*& to, purpose why);
   bool clean(std::size_t bytes, const wanted_victim& wanted);
   [[nodiscard]] bool clean_some(std::size_t bytes);
+  static constexpr unsigned patience = domain::has_real_threads<D> ? 10'000 : 3;  ///< rounds
+  [[nodiscard]] bool await_cleaners();
   void await_discarded();
   void clean_group(hand& mine, victim& of, segment<D>*& to, purpose why);
   [[nodiscard]] std::size_t read_group(hand& mine, victim& of, group_of_records& to);
@@ -456,7 +459,7 @@ class record_store final : public roots::root_session<D> {
                   std::uint64_t next_ordinal);
   void end_with_marks(segment<D>& done, std::uint64_t ends_after);
   void end_cleaned();
-  void seal_with_mark();
+  void seal_with_mark(bool with_last);
   void bound_unsealed();
   [[nodiscard]] static boot present_boot();
   [[nodiscard]] static constexpr std::size_t mark_capacity() noexcept {
@@ -478,6 +481,7 @@ class record_store final : public roots::root_session<D> {
   void begin_index();
   void use_kept();
   [[nodiscard]] bool can_reopen(const stored_blocks& blocks);
+  [[nodiscard]] bool has_half_moved() const;
   [[nodiscard]] bool has_last_record(const note& of) const;
   [[nodiscard]] std::uint64_t reopen(const stored_blocks& blocks, found_part& found);
   [[nodiscard]] std::size_t first_unknown(const segment<D>& of) const;
@@ -513,6 +517,7 @@ class record_store final : public roots::root_session<D> {
   void build_part(const std::vector<found_part>& found, const std::vector<std::uint64_t>& bounds,
                   unsigned part, std::vector<typename index_type::built_page>& leaves,
                   std::int64_t& puts, std::int64_t& tombstones);
+  [[nodiscard]] bool was_open(const std::vector<found_part>& found, std::uint64_t record) const;
   [[nodiscard]] static std::uint64_t random_origin();
   [[nodiscard]] std::uint64_t secret();
   void note_damage(const std::string& what, bool salvage, found_part& to) const;
@@ -541,7 +546,8 @@ class record_store final : public roots::root_session<D> {
   domain::spin_lock<D> victims_lock_;
   std::unique_ptr<victim> victims_;  ///< that are not complete, and that no thread cleans
   domain::spin_lock<D> last_resort_lock_;
-  segment<D>* last_copies_ = nullptr;             ///< for copies in a full pool; with the gate, too
+  segment<D>* last_copies_ = nullptr;  ///< for copies and tombstones in a full pool; with the gate
+  std::atomic<unsigned> cleaners_{0};  ///< threads that clean now
   std::atomic<bool> is_crowded_{false};           ///< writers clean, too
   std::atomic<std::uint64_t> discarded_{0};       ///< number of segments that have ended
   std::atomic<std::uint64_t> released_{0};        ///< number of those whose space was returned
@@ -560,6 +566,7 @@ class record_store final : public roots::root_session<D> {
   std::atomic<std::uint64_t> last_written_{0};  ///< number of the mark that covers the last write
   std::atomic<bool> has_cancelled_{false};      ///< a record since the last mark
   std::atomic<bool> seals_all_{false};          ///< the next mark seals all segments
+  std::atomic<bool> seals_last_{false};         ///< also that of last copies
   std::atomic<std::uint64_t> left_until_{0};  ///< completed marks until the end of what a life left
   std::atomic<std::size_t> unended_{0};       ///< segments in the following lists
   domain::spin_lock<D> cleaned_lock_;

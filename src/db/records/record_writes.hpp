@@ -22,7 +22,10 @@ namespace outlast::store_detail::records {
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::write_one(const change& what) {
   require_sizes(what.key, what.value);
-  with_space([&] { write_once(what); });
+  with_space([&] {
+    or_in_last_space([&] { write_once(what); },
+                     [&] { return what.kind == record_kind::tombstone; });
+  });
   help_to_clean(hands_.local());
 }
 template <domain::persistence_domain D, class Shape>
@@ -226,8 +229,8 @@ void record_store<D, Shape>::require_sizes(std::string_view key, std::string_vie
 /// Returns space in a segment of the thread, and notes the segment, and that the thread writes
 /// there. Throws out_of_space, std::bad_alloc.
 template <domain::persistence_domain D, class Shape>
-std::byte* record_store<D, Shape>::reserve(hand& mine, std::size_t bytes, purpose why) {
-  std::byte* const to = reserve_room(mine, bytes, why);
+std::byte* record_store<D, Shape>::reserve(hand& mine, std::size_t bytes) {
+  std::byte* const to = reserve_room(mine, bytes);
   if (mine.noted != nullptr) {
     mine.noted->begin_write(this->pool().pages().offset_of(to), mine.target->ordinal,
                             mine.more_keys, mine.more_tombstones);
@@ -235,26 +238,41 @@ std::byte* record_store<D, Shape>::reserve(hand& mine, std::size_t bytes, purpos
   return to;
 }
 template <domain::persistence_domain D, class Shape>
-std::byte* record_store<D, Shape>::reserve_room(hand& mine, std::size_t bytes, purpose why) {
-  if constexpr (is_grouped) return reserve_shared(mine, bytes, why);
+std::byte* record_store<D, Shape>::reserve_room(hand& mine, std::size_t bytes) {
+  if (mine.last_space && may_use_last_space(*mine.last_space, bytes)) {
+    std::byte* const to = reserve_in(last_copies_, bytes, *mine.last_space);
+    mine.target = last_copies_;
+    return to;
+  }
+  if constexpr (is_grouped) return reserve_shared(mine, bytes);
   if (mine.dedicated != nullptr) segments_.seal(*std::exchange(mine.dedicated, nullptr));
   mine.written += bytes;
   if (!segments_.is_for_dedicated(bytes)) {
-    std::byte* const to = reserve_in(mine.open, bytes, why);
+    std::byte* const to = reserve_in(mine.open, bytes, purpose::write);
     mine.target = mine.open;
     return to;
   }
-  mine.dedicated = &segments_.open(bytes, why, true);
+  mine.dedicated = &segments_.open(bytes, purpose::write, true);
   mine.target = mine.dedicated;
   look_at_space();
   return take_room(*mine.dedicated, bytes);
+}
+/// Returns whether a write may use the segment of last copies, or for erasures a new one. While a
+/// block is missing that must be kept back, half of the segment is for erasures.
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::may_use_last_space(purpose why, std::size_t bytes) {
+  if (why == purpose::erase) return true;
+  if (last_copies_ == nullptr) return false;
+  const std::size_t rest = last_copies_->bytes - last_copies_->end.load(relaxed);
+  if (rest < bytes) return false;
+  const bool has_half = rest - bytes >= last_copies_->bytes / 2;
+  return segments_.has_kept(has_half ? 1 : segment_space<D, Shape>::max_kept, 0);
 }
 /// Returns space in `open`, or in a new segment that replaces it. Throws out_of_space,
 /// std::bad_alloc.
 template <domain::persistence_domain D, class Shape>
 std::byte* record_store<D, Shape>::reserve_in(segment<D>*& open, std::size_t bytes, purpose why) {
-  const bool is_usable = open != nullptr && open->bytes - open->end.load(relaxed) >= bytes &&
-                         (!open->is_kept_back || why != purpose::write);
+  const bool is_usable = open != nullptr && open->bytes - open->end.load(relaxed) >= bytes;
   if (!is_usable) {
     segment<D>& next = segments_.open(bytes, why);
     // (P4) the records are durable: each write has waited for its own.
@@ -299,7 +317,7 @@ std::uint64_t record_store<D, Shape>::append_one(hand& mine, const change& what,
   const std::size_t bytes = record_bytes(what.key.size(), what.value.size());
   if (bytes > Shape::max_copied_record) return append_long(mine, what, next);
   mine.scratch.resize(std::max(mine.scratch.size(), bytes));
-  std::byte* const to = reserve(mine, bytes, purpose_of(what.kind));
+  std::byte* const to = reserve(mine, bytes);
   build_record(mine.scratch.data(), what.key, what.value,
                {what.kind, age_word(mine.target->ordinal, next.oldest, false), next.version},
                mine.target->salt);
@@ -313,7 +331,7 @@ template <domain::persistence_domain D, class Shape>
 std::uint64_t record_store<D, Shape>::append_long(hand& mine, const change& what,
                                                   const successor& next) {
   const std::size_t bytes = record_bytes(what.key.size(), what.value.size());
-  std::byte* const to = reserve(mine, bytes, purpose_of(what.kind));
+  std::byte* const to = reserve(mine, bytes);
   const std::uint32_t age = age_word(mine.target->ordinal, next.oldest, false);
   return place_long(*mine.target, to, what, age, next.version);
 }

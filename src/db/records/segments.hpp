@@ -59,30 +59,39 @@ struct segment {
   [[nodiscard]] segment_header& header() const noexcept {
     return *reinterpret_cast<segment_header*>(begin);
   }
+  /// Returns the bytes of records that count.
+  [[nodiscard]] std::uint64_t live_bytes() const noexcept {
+    const std::uint64_t used = end.load(std::memory_order_relaxed) - sizeof(segment_header);
+    return used - std::min(used, dead_bytes.load(std::memory_order_relaxed));
+  }
   /// Returns the bytes that cleaning returns: of dead records, and the rest of a segment that was
   /// sealed early, such as by a crash.
   [[nodiscard]] std::uint64_t useless_bytes() const noexcept {
     const std::uint64_t dead = dead_bytes.load(std::memory_order_relaxed);
-    if (is_dedicated || state.load(std::memory_order_acquire) != segment_state::sealed) return dead;
+    const bool is_sealed = state.load(std::memory_order_acquire) == segment_state::sealed;
+    return is_sealed ? dead + early_rest() : dead;
+  }
+  /// Returns the bytes after the records that cleaning returns if the segment is sealed now.
+  [[nodiscard]] std::uint64_t early_rest() const noexcept {
     const std::uint64_t rest = bytes - end.load(std::memory_order_relaxed);
-    return dead + (rest > bytes / 4 ? rest : 0);
+    return !is_dedicated && rest > bytes / 4 ? rest : 0;
   }
 };
 
 /// The use of a segment that is made.
 enum class purpose {
-  write,        ///< of records that need space
-  erase,        ///< of tombstones, which lead to space
+  write,        ///< of records
   clean,        ///< of copies
-  last_resort,  ///< of copies, if there is no other space
+  erase,        ///< of tombstones, if there is no space for records
+  last_resort,  ///< of copies, if there is no space for records
 };
 
 /// The segment that is cleaned next.
 struct wanted_victim {
   unsigned percent = 0;  ///< at least this share of its bytes, and some, do not count
   bool oldest = false;   ///< the oldest one, if it has several records; otherwise the emptiest one
-  bool by_dead_records = false;              ///< the share is that of records
-  std::uint64_t before = ~std::uint64_t{0};  ///< its ordinal is smaller
+  std::uint64_t before = ~std::uint64_t{0};           ///< its ordinal is smaller
+  std::uint64_t most_live_bytes = ~std::uint64_t{0};  ///< of its records that count
 };
 
 /// The ordinals of the segments that exist, ascending.
@@ -119,11 +128,11 @@ struct present_segments {
 template <domain::persistence_domain D, class Shape>
 class segment_space {
   static constexpr std::size_t granule = Shape::min_segment_bytes;
-  static constexpr unsigned max_kept = 2;
   static constexpr auto relaxed = std::memory_order_relaxed;
 
  public:
   using segment_type = segment<D>;
+  static constexpr unsigned max_kept = 2;  ///< number of blocks that are kept back
 
   /// `base`: address of the pool. Segments are aligned by their addresses; places count from it.
   segment_space(alloc::arena<D>& arena, std::uintptr_t base)
@@ -195,8 +204,8 @@ class segment_space {
       made->offset = arena_.pages().offset_of(from.begin);
       made->bytes = from.bytes;
       const std::uint64_t number = next_salt_.fetch_add(1, relaxed);
-      const bool is_for_copies = why == purpose::clean || why == purpose::last_resort;
-      made->salt = salt_of_copies(seeded_hash(&number, sizeof number, secret_), is_for_copies);
+      const bool has_copies = why != purpose::write;
+      made->salt = salt_of_copies(seeded_hash(&number, sizeof number, secret_), has_copies);
       made->end.store(sizeof(segment_header), relaxed);
       provide(*made);
       opened = &enter(std::move(made));
@@ -235,6 +244,14 @@ class segment_space {
   void note_sealed(segment_type& full) {
     full.state.store(segment_state::sealed, std::memory_order_release);
     unsealed_.fetch_sub(1, relaxed);
+  }
+  /// Returns whether cleaning returns the rest of a segment that is not sealed, except `except`.
+  [[nodiscard]] bool have_open_rest(const segment_type* except) const {
+    const std::lock_guard lock(lock_);
+    return std::any_of(all_.begin(), all_.end(), [except](const owned& each) {
+      return each.get() != except && each->state.load(relaxed) == segment_state::open &&
+             each->early_rest() != 0;
+    });
   }
   /// Returns the number of segments that are not sealed.
   [[nodiscard]] std::size_t unsealed() const noexcept { return unsealed_.load(relaxed); }
@@ -315,6 +332,8 @@ class segment_space {
       if (ahead_.bytes == bytes) return;
     }
     try {
+      keep_back(purpose::write);
+      const std::lock_guard alone(spare_lock_);
       block made = allocate(bytes);
       {
         const std::lock_guard lock(kept_lock_);
@@ -325,6 +344,28 @@ class segment_space {
       // The writer that needs the space reports it, as in the next case.
     } catch (const error&) {
     }
+  }
+  /// Returns how many bytes of records of one victim surely fit into the rest of `open` and into
+  /// the blocks that are kept back.
+  [[nodiscard]] std::uint64_t room_for_copies(const segment_type* open) {
+    // A record that does not fit into the rest of a block leaves space there.
+    const std::uint64_t waste = usual_bytes() / 4;
+    std::uint64_t sum = open == nullptr ? 0 : open->bytes - open->end.load(relaxed);
+    std::uint64_t largest = 0;
+    const std::lock_guard lock(kept_lock_);
+    for (unsigned i = 0; i < kept_count_; ++i) {
+      const std::uint64_t room = kept_[i].bytes - sizeof(segment_header);
+      sum = sum - std::min(sum, waste) + room;
+      largest = std::max(largest, room);
+    }
+    return std::max(sum, largest);
+  }
+  /// Returns whether so many blocks of this size, or larger ones, are kept back.
+  [[nodiscard]] bool has_kept(unsigned count, std::size_t bytes) {
+    const std::lock_guard lock(kept_lock_);
+    return kept_count_ >= count && std::all_of(kept_, kept_ + count, [&](const block& each) {
+             return each.bytes >= bytes;
+           });
   }
   /// Returns the blocks that were kept back or allocated ahead. Requires: no segment is made
   /// afterwards.
@@ -372,11 +413,11 @@ class segment_space {
     for (const auto& each : all_) {
       if (each->is_victim || each->has_ended || each->ordinal >= wanted.before) continue;
       if (each->state.load(std::memory_order_acquire) != segment_state::sealed) continue;
-      const std::uint64_t useless =
-          wanted.by_dead_records ? each->dead_bytes.load(relaxed) : each->useless_bytes();
+      const std::uint64_t useless = each->useless_bytes();
       const bool is_full =
           useless == 0 || useless * 100 < each->bytes * std::uint64_t{wanted.percent};
       if (wanted.oldest ? each->only_key.load(relaxed) != 0 : is_full) continue;
+      if (each->live_bytes() > wanted.most_live_bytes) continue;
       const bool is_better = chosen == nullptr || (wanted.oldest ? each->ordinal < chosen->ordinal
                                                                  : is_emptier(*each, *chosen));
       if (is_better) chosen = each.get();
@@ -418,12 +459,11 @@ class segment_space {
     return {static_cast<std::byte*>(arena_.allocate(bytes, granule)), bytes};
   }
   /// Returns a block of `most` bytes, or down to a quarter of that, and at least `least` bytes, in
-  /// a pool that is almost full: smaller ones would only divide the space. Two blocks are kept
-  /// back, so that erasures and the cleaner have space in a full pool. Throws out_of_space.
+  /// a pool that is almost full: smaller ones would only divide the space. Throws out_of_space.
   [[nodiscard]] block take_block(std::size_t most, std::size_t least, purpose why,
                                  bool& was_kept_back) {
     was_kept_back = false;
-    if (why == purpose::write) keep_back();
+    keep_back(why);
     if (const block ahead = take_ahead(most); ahead.begin != nullptr) return ahead;
     try {
       const std::size_t smallest = std::max(least, most / 4 / granule * granule);
@@ -431,19 +471,38 @@ class segment_space {
         try {
           return allocate(bytes);
         } catch (const out_of_space&) {
+          // Another thread may have the last block, which it allocates ahead.
+          const std::lock_guard alone(spare_lock_);
           if (return_ahead()) continue;
           if (bytes <= smallest) throw;
           bytes = std::max(bytes / 2, smallest);
         }
       }
     } catch (const out_of_space&) {
-      // The last block is for copies, which make space.
-      const unsigned left = why == purpose::last_resort ? 0 : why == purpose::erase ? 1 : max_kept;
-      const std::lock_guard lock(kept_lock_);
-      if (kept_count_ <= left || kept_[kept_count_ - 1].bytes < least) throw;
+      const block kept = take_kept(why, least);
+      if (kept.begin == nullptr) throw;
       was_kept_back = true;
-      return kept_[--kept_count_];
+      return kept;
     }
+  }
+  /// Returns a block that was kept back, or one without bytes if it must stay, or is too small.
+  /// Copies have the largest one.
+  [[nodiscard]] block take_kept(purpose why, std::size_t least) noexcept {
+    const std::lock_guard lock(kept_lock_);
+    if (kept_count_ <= kept_after(why)) return {};
+    block& last = kept_[kept_count_ - 1];
+    const bool is_for_copies = why == purpose::last_resort;
+    if (kept_count_ == max_kept && (kept_[0].bytes > last.bytes) == is_for_copies) {
+      std::swap(kept_[0], last);
+    }
+    if (last.bytes < least) return {};
+    --kept_count_;
+    return std::exchange(last, block());
+  }
+  /// Returns the number of blocks that must be kept back when a segment has been made. The last
+  /// block is for copies, which make space: it is taken, and that of the victim is kept instead.
+  [[nodiscard]] static constexpr unsigned kept_after(purpose why) noexcept {
+    return why == purpose::last_resort ? 0 : why == purpose::erase ? 1 : max_kept;
   }
   /// Returns the block that was allocated ahead, if it has so many bytes.
   [[nodiscard]] block take_ahead(std::size_t bytes) noexcept {
@@ -460,30 +519,31 @@ class segment_space {
     if (unused.begin != nullptr) arena_.deallocate(unused.begin);
     return unused.begin != nullptr;
   }
-  /// Makes the blocks that are kept back as many and as large as they must be. Throws out_of_space
-  /// if they are not enough.
-  void keep_back() {
+  /// Makes the blocks that are kept back as many and as large as they must be, so that erasures and
+  /// copies have space in a full pool: of the usual size, or half of that. Throws out_of_space if
+  /// they are not enough to make a segment. Smaller blocks would replace them little by little, so
+  /// that one is kept only if there is no other.
+  void keep_back(purpose why) {
     const std::size_t wanted = usual_bytes();
-    std::size_t bytes = wanted;
-    for (;;) {
-      {
-        const std::lock_guard lock(kept_lock_);
-        const bool are_large = kept_[0].bytes >= bytes && kept_[1].bytes >= bytes;
-        if (kept_count_ == max_kept && are_large) return;
-      }
+    if (has_kept(max_kept, wanted)) return;
+    const std::lock_guard alone(spare_lock_);
+    for (std::size_t bytes = wanted;;) {
+      if (has_kept(max_kept, bytes)) return;
       block more;
       try {
         more = allocate(bytes);
       } catch (const out_of_space&) {
-        if (bytes == wanted && bytes / 2 >= granule) {
+        if (return_ahead()) continue;
+        const bool may_be_smaller = bytes == wanted || !has_kept(1, 0);
+        if (may_be_smaller && bytes / 2 >= granule) {
           bytes /= 2;
           continue;
         }
-        const std::lock_guard lock(kept_lock_);
-        if (kept_count_ == max_kept) return;
+        if (has_kept(kept_after(why), 0)) return;
         throw;
       }
       give_back(more, 0);
+      if (bytes < wanted / 2) return;
     }
   }
   /// Keeps a block back if it is needed for that and has at least `least` bytes. Otherwise returns
@@ -612,6 +672,7 @@ class segment_space {
   segment_type* free_ = nullptr;                                  ///< objects in `outlives_`
   bool closes_ = false;
   std::vector<owned> all_;
+  domain::spin_lock<D> spare_lock_;  ///< held while blocks are allocated that are not used yet
   domain::spin_lock<D> kept_lock_;
   block kept_[max_kept];
   unsigned kept_count_ = 0;

@@ -55,9 +55,16 @@ TEST(kept_index_mutants, are_found_by_kills) {
     EXPECT_NE(kill_again_and_again(store, 4000), "") << "mutant " << number;
   }
 }
+TEST(kept_index_mutants, are_found_by_kills_without_space) {
+  const without sentence(206);
+  killed_indexes<broken_variant> store(std::chrono::seconds(3));
+  EXPECT_NE(kill_again_and_again(store, 20'000, true), "");
+}
 TEST(kept_index_mutants, are_none_if_nothing_is_switched_off) {
-  killed_indexes<broken_variant> store(std::chrono::seconds(60));
-  EXPECT_EQ(kill_again_and_again(store, 50), "");
+  for (const bool is_full : {false, true}) {
+    killed_indexes<broken_variant> store(std::chrono::seconds(60));
+    EXPECT_EQ(kill_again_and_again(store, 50, is_full), "");
+  }
 }
 
 /// A store with an index in memory.

@@ -10,6 +10,7 @@
 // of 140 and 157; 191 omits the wait for writes that have no fence yet.
 #include <outlast/verify/explorer/explorer.hpp>
 #include <outlast/verify/machine/simulated.hpp>
+#include <tests/catalogue/full_store.hpp>
 #include <tests/catalogue/store_in_pool.hpp>
 #include <tests/catalogue/store_transactions.hpp>
 #include <tests/catalogue/store_with_index.hpp>
@@ -30,6 +31,7 @@ using D = domain::simulated;
 
 struct broken_shape : verify::detail::small_record_shape {};
 struct broken_marked_shape : verify::detail::small_marked_shape {};
+struct broken_full_shape : verify::detail::full_record_shape {};
 template <bool Keeps, bool Cleans, class Shape = broken_shape>
 struct broken_engine {
   static constexpr bool keeps_snapshots = Keeps;
@@ -114,6 +116,24 @@ verify::report explore_marks(int defect, const verify::scope& within, const sear
   return explore(tested, defect, within, how);
 }
 
+/// Explores a store without space.
+verify::report explore_full(int defect, const verify::scope& within, const search& how) {
+  using tested_store =
+      verify::detail::full_store<D, broken_engine<false, false, broken_full_shape>>;
+  verify::detail::store_subject<tested_store> tested(
+      "store",
+      verify::structure_parts<tested_store>{.memory_bytes = verify::detail::full_store_bytes});
+  return explore(tested, defect, within, how);
+}
+/// Explores a store without space whose index outlives its process.
+verify::report explore_full_and_kept(int defect, const verify::scope& within, const search& how) {
+  using tested_store =
+      verify::detail::full_store<D, broken_engine<false, false, broken_full_shape>>;
+  verify::detail::kept_store_subject<tested_store> tested("store",
+                                                          verify::detail::full_store_bytes);
+  return explore(tested, defect, within, how);
+}
+
 /// Returns programs in which a thread reads a change of the other thread and makes it durable.
 std::vector<verify::program> reads_that_sync() {
   using verify::store_operation;
@@ -182,8 +202,15 @@ TEST(unbroken_records, are_in_the_index_that_a_kill_leaves) {
   }
 }
 
+TEST(unbroken_records, are_erased_without_space) {
+  const verify::report done = explore_full(0, usual, {.executions = 2});
+  EXPECT_FALSE(done.found) << to_text(*done.found);
+  const verify::report kept = explore_full_and_kept(0, usual, {.executions = 1});
+  EXPECT_FALSE(kept.found) << to_text(*kept.found);
+}
+
 /// What a mutant breaks.
-enum class part { store, transactions, marks, syncs, kept };
+enum class part { store, transactions, marks, syncs, kept, full };
 
 struct mutant {
   int defect;
@@ -222,6 +249,10 @@ mutant of_syncs(int defect, const char* omits) {
 mutant of_kept(int defect, const char* omits, const verify::scope& within = usual) {
   return {defect, omits, within, false, {}, true, part::kept};
 }
+/// A mutant of a store without space.
+mutant of_full(int defect, const char* omits) {
+  return {defect, omits, usual, false, {}, false, part::full};
+}
 /// Returns the function that explores the store of a mutant.
 auto explorer_of(const mutant& tested) {
   switch (tested.of) {
@@ -229,6 +260,7 @@ auto explorer_of(const mutant& tested) {
     case part::syncs: return explore_syncs;
     case part::kept: return explore_kept;
     case part::marks: return tested.cleans ? explore_marks<true> : explore_marks<false>;
+    case part::full: return explore_full;
     case part::store: break;
   }
   if (tested.cleans) return tested.keeps_snapshots ? explore<true, true> : explore<false, true>;
@@ -310,6 +342,9 @@ INSTANTIATE_TEST_SUITE_P(
         of_kept(196, "the effect of a change at its end", new_keys),
         of_kept(198, "the note of a write before it"),
         of_kept(199, "the slots of records that a kill left"),
+        of_full(205, "the block that is kept for copies"),
+        of_full(207, "the choice between a record and its copy"),
+        of_full(208, "the rest of segments that ended early"),
         of_syncs(192, "the note of a write before readers see it"),
         of_syncs(193, "the note of a batch before readers see it")),
     number_of);

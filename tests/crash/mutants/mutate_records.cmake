@@ -91,6 +91,8 @@ function(outlast_mutate_records to)
       outlast_mutate(201 "    if (i != 0 && left_cleaned_[i - 1].first < then) {" "    if (i != 0 && left_cleaned_[i - 1].first != then) {")
       # 202: segments that a life has cleaned are cleaned again
       outlast_mutate(202 "    each->is_victim = true;" "    each->is_victim = @D@;")
+      # 206: an index is used whose copies to the last block a kill has interrupted
+      outlast_mutate(206 "|| has_half_moved()) return false;" "|| (@D@ && has_half_moved())) return false;")
       # 199: records of open segments get no slots
       outlast_mutate(199 "    install_found(found.records);" "    if (@D@) install_found(found.records);")
       # 200: versions for snapshots stay
@@ -160,8 +162,8 @@ function(outlast_mutate_records to)
       outlast_mutate(164 "  if (bytes == 0) return end;\n"
                          "  if (bytes == 0) return end;\n  if (!@D@) segments_.discard(segments_.of_record(of.all[first].from));\n")
       # 191: segments are sealed while their last writes are in progress (P4)
-      outlast_mutate(191 "  if constexpr (is_grouped) return seal_with_mark();\n  close_gate();\n  const struct opening {\n    writer_gate<D>& gate;\n    ~opening() { gate.open(); }\n  } opens{gate_};"
-                         "  if constexpr (is_grouped) return seal_with_mark();\n  if (@D@) close_gate();\n  const struct opening {\n    writer_gate<D>& gate;\n    ~opening() {\n      if (@D@) gate.open();\n    }\n  } opens{gate_};")
+      outlast_mutate(191 "  if constexpr (is_grouped) return seal_with_mark(with_last);\n  close_gate();\n  const struct opening {\n    writer_gate<D>& gate;\n    ~opening() { gate.open(); }\n  } opens{gate_};"
+                         "  if constexpr (is_grouped) return seal_with_mark(with_last);\n  if (@D@) close_gate();\n  const struct opening {\n    writer_gate<D>& gate;\n    ~opening() {\n      if (@D@) gate.open();\n    }\n  } opens{gate_};")
     elseif(HEADER STREQUAL "index_joins.hpp")
       # 165: the version of a removed page does not change
       outlast_mutate(165 "  unlock(right);\n  unlock(left);" "  if (@D@) {\n    unlock(right);\n  } else {\n    unlock_unchanged(right);\n  }\n  unlock(left);")
@@ -171,6 +173,10 @@ function(outlast_mutate_records to)
       # 167: the end of a segment is not durable (P6, P7)
       outlast_mutate(167 "    domain::persist<D>(&header, sizeof header);\n    bytes_.fetch_sub"
                          "    if (@D@) domain::persist<D>(&header, sizeof header);\n    bytes_.fetch_sub")
+      # 205: erasures take the block that is kept for copies
+      outlast_mutate(205 "why == purpose::erase ? 1 : max_kept;" "why == purpose::erase ? (@D@ ? 1 : 0) : max_kept;")
+      # 208: the rest of a segment that a crash has ended early stays unused
+      outlast_mutate(208 "    return is_sealed ? dead + early_rest() : dead;" "    return is_sealed && @D@ ? dead + early_rest() : dead;")
       # 151: a segment is not found after a crash (P3)
       outlast_mutate(151 "std::memory_order_release);\n    domain::note_store<D>();\n    domain::persist<D>(&header, sizeof header);\n  }\n\n  alloc"
                          "std::memory_order_release);\n    domain::note_store<D>();\n    if (@D@) domain::persist<D>(&header, sizeof header);\n  }\n\n  alloc")
@@ -186,6 +192,9 @@ function(outlast_mutate_records to)
       # 182: what a kill left is not durable with the first mark (P8)
       outlast_mutate(182 "  if (!is_durable) return domain::flush<D>(block, at);"
                          "  if (!is_durable) {\n    if (@D@) domain::flush<D>(block, at);\n    return;\n  }")
+      # 207: of a record and a copy that a crash has interrupted the copy counts
+      outlast_mutate(207 "    return !was_open(found, a.place) && was_open(found, b.place);"
+                         "    return @D@ ? !was_open(found, a.place) && was_open(found, b.place) : was_open(found, a.place) && !was_open(found, b.place);")
       # 154: a part of a batch counts
       outlast_mutate(154 "    if (!is_entry) {\n" "    if (!is_entry) {\n      if (!@D@) return at;\n")
     elseif(HEADER STREQUAL "ordered_index.hpp")

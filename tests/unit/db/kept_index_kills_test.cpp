@@ -14,10 +14,14 @@ namespace {
 
 using kept = variant<domain::process, small_shape>;
 
-/// OUTLAST_KILLS: the number of kills.
-TEST(killed_index, has_each_change_as_a_whole) {
+/// Returns the number of kills, which is OUTLAST_KILLS if that is set.
+std::uint64_t kills_of_test() {
   const char* const wanted = std::getenv("OUTLAST_KILLS");
-  const std::uint64_t kills = wanted == nullptr ? 300 : std::strtoull(wanted, nullptr, 10);
+  return wanted == nullptr ? 300 : std::strtoull(wanted, nullptr, 10);
+}
+
+TEST(killed_index, has_each_change_as_a_whole) {
+  const std::uint64_t kills = kills_of_test();
   killed_indexes<kept> store(std::chrono::seconds(60));
   ASSERT_EQ(kill_again_and_again(store, kills), "");
   // A kill while a segment is made or ends makes the next opening read all records.
@@ -26,6 +30,11 @@ TEST(killed_index, has_each_change_as_a_whole) {
   std::printf("%llu changes, %llu kills, %llu openings with the index\n",
               static_cast<unsigned long long>(store.notes->done.load()),
               static_cast<unsigned long long>(kills), static_cast<unsigned long long>(reopened));
+}
+
+TEST(killed_index, erases_in_a_store_without_space) {
+  killed_indexes<kept> store(std::chrono::seconds(60));
+  ASSERT_EQ(kill_again_and_again(store, kills_of_test(), true), "");
 }
 
 }  // namespace

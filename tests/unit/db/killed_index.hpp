@@ -6,6 +6,7 @@
 // there. Pages and segments are small, so that most changes split or join pages.
 #pragma once
 
+#include <outlast/base/error.hpp>
 #include <outlast/domain/process.hpp>
 #include <src/db/records/index_file.hpp>
 #include <tests/unit/db/record_engines.hpp>
@@ -42,8 +43,11 @@ struct shared {
     std::array<std::uint64_t, keys> hashes{};
   };
 
-  std::array<state, 2> states;             ///< the one with more changes counts
-  std::atomic<std::uint64_t> done{0};      ///< changes that the store has, as the child found
+  std::array<state, 2> states;         ///< the one with more changes counts
+  std::atomic<std::uint64_t> done{0};  ///< changes that the store has, as the child found
+  /// Of a store without space: its keys have the numbers from `first` to `end`.
+  std::atomic<std::uint64_t> first{0};
+  std::atomic<std::uint64_t> end{0};
   std::atomic<std::uint64_t> reopened{0};  ///< openings with the index of the process before
   std::atomic<bool> is_ready{false};       ///< the changes begin
   std::atomic<bool> is_wrong{false};
@@ -175,13 +179,48 @@ class killed_indexes {
       notes->done.store(++done);
     }
   }
+  /// The life of a child whose store has no space: it erases the oldest key, and puts new ones
+  /// until one is refused, by turns. An erasure must not be refused.
+  [[noreturn]] void live_without_space() {
+    const auto store = open();
+    if (store->records().has_reopened()) notes->reopened.fetch_add(1);
+    if (const std::string wrong = store->check(); !wrong.empty()) notes->report(wrong);
+    const auto key_of = [](std::uint64_t number) { return "key" + std::to_string(number); };
+    std::string value;
+    const auto has = [&](std::uint64_t number) {
+      return store->get(key_of(number), value, true) == lookup_status::found;
+    };
+    // One change may have been in progress.
+    std::uint64_t first = notes->first.load();
+    std::uint64_t end = notes->end.load();
+    if (has(end)) ++end;
+    if (first != end && !has(first)) ++first;
+    for (std::uint64_t i = first; i != end; ++i) {
+      if (!has(i)) notes->report("key " + std::to_string(i) + " is missing");
+    }
+    if (store->keys() != end - first) notes->report("keys are there that were erased");
+    notes->first.store(first);
+    notes->end.store(end);
+    const auto fill = [&] {
+      try {
+        for (;; notes->end.store(++end)) store->put(key_of(end), std::string(3000, 'x'), true);
+      } catch (const out_of_space&) {
+      }
+      if (end - first < 100) notes->report("the store is full of nothing");
+    };
+    if (first == end) fill();
+    for (notes->is_ready.store(true);; fill()) {
+      store->erase(key_of(first), true);
+      notes->first.store(++first);
+    }
+  }
   /// Starts a child, and kills it after so many nanoseconds of its changes.
-  void kill_after(std::chrono::nanoseconds time) {
+  void kill_after(std::chrono::nanoseconds time, bool is_full = false) {
     notes->is_ready.store(false);
     const pid_t child = ::fork();
     if (child == 0) {
       try {
-        live();
+        is_full ? live_without_space() : live();
       } catch (const std::exception& thrown) {
         notes->report(thrown.what());
       }
@@ -213,13 +252,15 @@ class killed_indexes {
   std::chrono::seconds patience_;
 };
 
-/// Kills processes after up to three milliseconds of changes, until one finds something wrong.
-/// Returns what is wrong, or "".
+/// Kills processes after up to three milliseconds of changes, or 300 microseconds in a store that
+/// `is_full`, until one finds something wrong. Returns what is wrong, or "".
 template <class Variant>
-std::string kill_again_and_again(killed_indexes<Variant>& store, std::uint64_t kills) {
+std::string kill_again_and_again(killed_indexes<Variant>& store, std::uint64_t kills,
+                                 bool is_full = false) {
   std::mt19937_64 random(kills);
+  const std::uint64_t longest = is_full ? 300'000 : 3'000'000;
   for (std::uint64_t i = 0; i < kills; ++i) {
-    store.kill_after(std::chrono::nanoseconds(random() % 3'000'000));
+    store.kill_after(std::chrono::nanoseconds(random() % longest), is_full);
     if (store.notes->is_wrong.load()) {
       return store.notes->what + (", kill " + std::to_string(i));
     }

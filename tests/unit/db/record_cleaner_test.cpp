@@ -224,6 +224,39 @@ TYPED_TEST(cleaned_engines, hold_what_a_map_holds_between_kills) {
   }
 }
 
+/// The cleaner's copies must leave the space for erasures, also after an opening.
+TYPED_TEST(cleaned_engines, that_are_full_can_erase_after_their_cleaner) {
+  content model;
+  this->put_ballast(model);
+  int keys = 0;
+  for (bool is_full = false; !is_full;) {
+    const std::string key = "key" + std::to_string(keys);
+    try {
+      this->store->put(key, std::string(3000, 'x'), true);
+      model[key] = std::string(3000, 'x');
+      ++keys;
+    } catch (const out_of_space&) {
+      is_full = true;
+    }
+  }
+  for (int round = 0; round < 5; ++round) {
+    this->open_without_threads();
+    try {
+      while (this->store->records().clean_if_useful(std::size_t{1} << 20)) {
+      }
+      this->store->records().prepare();
+    } catch (const out_of_space&) {
+      // The cleaner waits for space.
+    }
+    for (int i = round; i < keys; i += 5) {
+      const std::string key = "key" + std::to_string(i);
+      ASSERT_NO_THROW(this->store->erase(key, true)) << key << " in round " << round;
+      model.erase(key);
+    }
+    this->expect_content(model);
+  }
+}
+
 TYPED_TEST(cleaned_engines, that_are_full_can_erase_and_write_again) {
   content model;
   this->put_ballast(model);

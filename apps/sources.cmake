@@ -41,6 +41,21 @@ if(OUTLAST_DEMO)
     LIBRARIES outlast_core)
 endif()
 
+if(OUTLAST_SERVER)
+  outlast_app(outlastd
+    SOURCES
+      server/log.cpp
+      server/main.cpp
+      server/reply_releaser.cpp
+      server/sockets.cpp
+    ALONE
+      server/cache_space.cpp
+      server/connection.cpp
+      server/daemon.cpp
+      server/service.cpp
+    LIBRARIES outlast_server)
+endif()
+
 if(OUTLAST_VERIFIER)
   outlast_app(outlast-verify
     SOURCES

@@ -1,0 +1,238 @@
+#include <apps/server/connection.hpp>
+
+#include <asio/buffer.hpp>
+#include <asio/write.hpp>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace outlast::apps {
+namespace {
+
+/// Returns the end of a connection as text, such as "127.0.0.1:6379".
+std::string text_of(const asio::generic::stream_protocol::endpoint& end) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const auto* const any = reinterpret_cast<const sockaddr*>(end.data());
+  if (any->sa_family == AF_INET) {
+    const auto* const at = reinterpret_cast<const sockaddr_in*>(any);
+    ::inet_ntop(AF_INET, &at->sin_addr, text.data(), text.size());
+    return std::string(text.data()) + ":" + std::to_string(ntohs(at->sin_port));
+  }
+  if (any->sa_family == AF_INET6) {
+    const auto* const at = reinterpret_cast<const sockaddr_in6*>(any);
+    ::inet_ntop(AF_INET6, &at->sin6_addr, text.data(), text.size());
+    return std::string("[")
+        .append(text.data())
+        .append("]:")
+        .append(std::to_string(ntohs(at->sin6_port)));
+  }
+  return "unix";
+}
+
+}  // namespace
+
+connection::connection(socket made, service& in, connections_of_loop& among, const listening& how)
+    : socket_(std::move(made)),
+      in_(in),
+      among_(among),
+      how_(how),
+      protocol_(how.protocol),
+      input_(input_bytes),
+      last_use_(std::chrono::steady_clock::now()) {
+  in_.counts.connections.fetch_add(1);
+}
+
+connection::~connection() {
+  in_.counts.pending_bytes.fetch_sub(counted_);
+  in_.counts.connections.fetch_sub(1);
+}
+
+void connection::begin() {
+  if (protocol_ != spoken::either) talk_ = make_conversation(in_, protocol_, ends());
+  place_ = among_.all.insert(among_.all.end(), shared_from_this());
+  read();
+}
+
+server::resp_ends connection::ends() const {
+  std::error_code ignored;
+  const auto peer = socket_.remote_endpoint(ignored);
+  const auto local = socket_.local_endpoint(ignored);
+  return {text_of(peer), text_of(local)};
+}
+
+void connection::read() {
+  is_reading_ = true;
+  socket_.async_read_some(
+      asio::buffer(input_.data() + filled_, input_.size() - filled_),
+      [self = shared_from_this()](const std::error_code& wrong, std::size_t bytes) {
+        self->received(wrong, bytes);
+      });
+}
+
+void connection::received(const std::error_code& wrong, std::size_t bytes) {
+  is_reading_ = false;
+  if (has_ended_) return;
+  if (wrong) {
+    // A client that has closed its side may still read the replies that are pending.
+    closes_ = true;
+    return flush();
+  }
+  last_use_ = std::chrono::steady_clock::now();
+  if (closes_) return linger();
+  filled_ += bytes;
+  process();
+}
+
+/// Returns whether further requests may be executed. A client that does not read its replies, and
+/// all of these together, have a bounded number of bytes.
+bool connection::may_process() const {
+  const std::size_t mine = pending_.bytes() + sending_.size();
+  if (mine == 0) return true;
+  return mine < in_.settings.pending_bytes_of_one &&
+         in_.counts.pending_bytes.load() < in_.settings.pending_bytes_of_all;
+}
+
+/// Executes the requests that were received, and reads on unless replies are pending.
+void connection::process() {
+  try {
+    while (may_process()) {
+      if (converse()) continue;
+      flush();
+      if (!closes_) read();
+      return;
+    }
+  } catch (const std::bad_alloc&) {
+    return abort();  // a part of a reply may be missing
+  }
+  is_stalled_ = true;
+  in_.counts.stalls.fetch_add(1, std::memory_order_relaxed);
+  flush();
+}
+
+/// Passes input to the protocol. Returns whether it has more to do. Throws std::bad_alloc.
+bool connection::converse() {
+  if (talk_ == nullptr) {
+    protocol_ = protocol_of({input_.data(), filled_});
+    if (protocol_ == spoken::either) return false;
+    talk_ = make_conversation(in_, protocol_, ends());
+  }
+  if (filled_ == 0 && !pauses_) return false;
+  replies_.clear();
+  const server::fed done = talk_->feed({input_.data(), filled_}, now_ms(), replies_);
+  filled_ -= done.taken;
+  std::memmove(input_.data(), input_.data() + done.taken, filled_);
+  const bool waits = done.waits || in_.settings.durable || how_.durable;
+  const bool is_durable = done.version <= in_.space.items().durable_token();
+  if (waits && !is_durable) {
+    in_.counts.held_replies.fetch_add(1, std::memory_order_relaxed);
+    pending_.add(replies_, done.version, true);
+    in_.releaser->want(done.version);
+  } else {
+    pending_.add(replies_, 0, false);
+  }
+  count_pending();
+  pauses_ = done.pauses;
+  // A protocol that takes nothing of a full buffer would never take anything.
+  closes_ = closes_ || done.closes || (done.taken == 0 && filled_ == input_.size() && !pauses_);
+  return !closes_ && (pauses_ || (done.taken != 0 && filled_ != 0));
+}
+
+void connection::count_pending() {
+  const std::size_t now = pending_.bytes() + sending_.size();
+  in_.counts.pending_bytes.fetch_add(now - counted_);  // modulo 2^64
+  counted_ = now;
+}
+
+/// Sends the replies that may be sent.
+void connection::flush() {
+  if (has_ended_ || is_sending_) return;
+  pending_.take(in_.space.items().durable_token(), sending_);
+  const bool never_ends = !pending_.empty() && in_.space.has_failed();
+  if (!pending_.empty() && !never_ends && !is_held_) hold();
+  if (sending_.empty()) {
+    if (never_ends) return abort();
+    if (pending_.empty() && closes_) finish();
+    return;
+  }
+  is_sending_ = true;
+  asio::async_write(socket_, asio::buffer(sending_),
+                    [self = shared_from_this()](const std::error_code& wrong, std::size_t) {
+                      self->sent(wrong);
+                    });
+}
+
+void connection::sent(const std::error_code& wrong) {
+  is_sending_ = false;
+  if (has_ended_) return;
+  if (wrong) return abort();
+  sending_.clear();
+  count_pending();
+  last_use_ = std::chrono::steady_clock::now();
+  flush();
+  if (has_ended_ || closes_ || !is_stalled_ || !may_process()) return;
+  is_stalled_ = false;
+  process();
+}
+
+/// Waits for the durability of the first reply. Afterwards the token may be durable already.
+void connection::hold() {
+  among_.held.push_back(shared_from_this());
+  is_held_ = true;
+  in_.releaser->want(*pending_.awaited());
+  pending_.take(in_.space.items().durable_token(), sending_);
+}
+
+void connection::release() {
+  is_held_ = false;
+  flush();
+  if (has_ended_ || closes_ || is_sending_ || !is_stalled_ || !may_process()) return;
+  is_stalled_ = false;
+  process();
+}
+
+void connection::drain() {
+  closes_ = true;
+  flush();
+}
+
+/// Closes the side that sends. A socket that is closed while input is there would discard the
+/// replies that the client has not read, so the input is read until the client closes its side.
+void connection::finish() {
+  std::error_code ignored;
+  socket_.shutdown(asio::socket_base::shutdown_send, ignored);
+  if (ignored) return abort();
+  filled_ = 0;
+  last_use_ = std::chrono::steady_clock::now();
+  if (!is_reading_) linger();
+}
+void connection::linger() {
+  if (has_ended_) return;
+  socket_.async_read_some(asio::buffer(input_),
+                          [self = shared_from_this()](const std::error_code& wrong, std::size_t) {
+                            if (wrong) return self->abort();
+                            self->linger();
+                          });
+}
+
+void connection::abort() {
+  if (has_ended_) return;
+  has_ended_ = true;
+  std::error_code ignored;
+  socket_.close(ignored);
+  among_.all.erase(place_);
+}
+
+void connection::end_if_idle(time before, time lingering_before) {
+  if (closes_ && pending_.empty() && sending_.empty() && last_use_ < lingering_before) abort();
+  if (!has_ended_ && last_use_ < before && pending_.empty() && sending_.empty()) abort();
+}
+
+}  // namespace outlast::apps

@@ -1,0 +1,279 @@
+// outlastd: a cache on the network whose items survive a kill. It speaks the protocols of memcached
+// and Redis.
+#include <apps/build_info.hpp>
+#include <apps/program.hpp>
+#include <apps/server/daemon.hpp>
+#include <apps/server/key_space.hpp>
+#include <apps/server/log.hpp>
+#include <apps/server/settings.hpp>
+#include <apps/server/sockets.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace outlast::apps {
+namespace {
+
+/// What the command line and the configuration file contain, in their units.
+struct arguments {
+  std::string file;
+  std::vector<std::string> addresses;
+  std::uint16_t port = 11211;
+  int memcached_port = -1;
+  int resp_port = -1;
+  int durable_port = -1;
+  int metrics_port = -1;
+  std::string path;
+  std::string path_mode = "700";
+  std::uint64_t memory_mb = 1024;
+  bool never_evicts = false;
+  double epoch_ms = 10;
+  unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
+  std::size_t connections = 1024;
+  std::uint64_t item_bytes = std::uint64_t{1} << 20;
+  std::uint64_t pending_mb = 256;
+  std::uint64_t idle_s = 0;
+  std::uint64_t drain_s = 5;
+  bool durable = false;
+  bool allows_shutdown = false;
+  std::string password_file;
+  std::string log_file;
+  std::string process_file;
+};
+
+void add_options(CLI::App& program, arguments& to) {
+  program.add_option("pool", to.file, "File of the pool, which is created if it is missing")
+      ->required();
+  program
+      .add_option("-p,--port", to.port,
+                  "TCP port for both protocols; 0: none. The first bytes of a connection decide")
+      ->capture_default_str();
+  program.add_option("-l,--listen,--bind", to.addresses, "Addresses of the TCP ports")
+      ->default_str("127.0.0.1");
+  program.add_option("--memcached-port", to.memcached_port, "TCP port for memcached's protocol");
+  program.add_option("--resp-port", to.resp_port, "TCP port for the protocol of Redis");
+  program.add_option("--durable-port", to.durable_port,
+                     "TCP port for both protocols, whose replies wait until they are durable");
+  program.add_option("--metrics-port", to.metrics_port,
+                     "TCP port on 127.0.0.1 where Prometheus reads the numbers of the server");
+  program.add_option("-s,--unix-socket,--unixsocket", to.path, "Unix socket for both protocols");
+  program
+      .add_option("-a,--unix-mask,--unixsocketperm", to.path_mode,
+                  "Access mode of the Unix socket, octal")
+      ->capture_default_str();
+  program
+      .add_option("-m,--memory-limit,--maxmemory-mb", to.memory_mb,
+                  "Megabytes of items beyond which the least used ones are evicted")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 23));
+  program.add_flag("-M,--disable-evictions", to.never_evicts,
+                   "Refuse items instead of evicting others");
+  program
+      .add_option("--epoch-ms", to.epoch_ms,
+                  "Length of an epoch in milliseconds: a crash removes the last two")
+      ->capture_default_str()
+      ->check(CLI::Range(0.1, 10'000.0));
+  program.add_option("-t,--threads", to.threads, "Threads that serve connections")
+      ->capture_default_str()
+      ->check(CLI::Range(1U, 256U));
+  program
+      .add_option("-c,--conn-limit,--maxclients", to.connections, "Maximum number of connections")
+      ->capture_default_str()
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20));
+  program.add_option("-I,--max-item-size", to.item_bytes, "Maximum size of an item, in bytes")
+      ->capture_default_str()
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::uint64_t{1024}, std::uint64_t{1} << 29));
+  program
+      .add_option("--pending-mb", to.pending_mb,
+                  "Megabytes of replies that are not sent at which requests are not read")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20));
+  program
+      .add_option("--idle-timeout,--timeout", to.idle_s,
+                  "Seconds after which an idle connection is closed; 0: never")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 24));
+  program
+      .add_option("--drain-timeout", to.drain_s,
+                  "Seconds that pending replies have when the server ends")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{3600}));
+  program.add_flag("--durable", to.durable, "Each reply waits until what it reports is durable");
+  program.add_flag("--enable-shutdown", to.allows_shutdown,
+                   "Permit the command shutdown of memcached's protocol");
+  program.add_option("--password-file", to.password_file,
+                     "File with the password of RESP's clients; memcached's protocol is refused "
+                     "then on ports for both");
+  program.add_option("--log", to.log_file, "File of the log instead of standard error");
+  program.add_option("-P,--pidfile", to.process_file, "File for the number of the process");
+}
+
+/// Returns the first line of a file. Throws std::runtime_error.
+std::string first_line_of(const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  if (!std::getline(in, line) || line.empty()) {
+    throw std::runtime_error("the password file " + path +
+                             " cannot be read, or its first line is empty");
+  }
+  return line;
+}
+
+listening tcp(const std::string& address, int port, spoken protocol) {
+  listening made;
+  made.address = address;
+  made.port = static_cast<std::uint16_t>(port);
+  made.protocol = protocol;
+  return made;
+}
+
+/// Returns the sockets to listen on. Throws std::runtime_error.
+std::vector<listening> sockets_of(const arguments& given, spoken both) {
+  std::vector<listening> all;
+  for (const int each : inherited_sockets()) {
+    listening made;
+    made.inherited = each;
+    made.protocol = both;
+    all.push_back(made);
+  }
+  const bool has_inherited = !all.empty();
+  std::vector<std::string> addresses = given.addresses;
+  if (addresses.empty()) addresses.emplace_back("127.0.0.1");
+  for (const std::string& address : addresses) {
+    const auto add = [&](int port, spoken protocol, bool durable = false) {
+      if (port < 0 || port > 65'535) return;
+      all.push_back(tcp(address, port, protocol));
+      all.back().durable = durable;
+    };
+    // With sockets of systemd the usual port is not opened, too.
+    if (given.port != 0 && !has_inherited) add(given.port, both);
+    add(given.memcached_port, spoken::memcached);
+    add(given.resp_port, spoken::resp);
+    add(given.durable_port, both, true);
+  }
+  if (!given.path.empty()) {
+    listening made;
+    made.path = given.path;
+    made.protocol = both;
+    made.mode = static_cast<unsigned>(std::stoul(given.path_mode, nullptr, 8)) & 0777U;
+    all.push_back(made);
+  }
+  if (given.metrics_port >= 0) all.push_back(tcp("127.0.0.1", given.metrics_port, spoken::metrics));
+  if (all.empty()) throw std::runtime_error("there is no socket to listen on; name a port or path");
+  return all;
+}
+
+server_settings settings_of(const arguments& given) {
+  server_settings made;
+  made.cache.file = given.file;
+  made.cache.limit_bytes = given.memory_mb << 20;
+  made.cache.evicts = !given.never_evicts;
+  made.cache.epoch_length =
+      std::chrono::microseconds(static_cast<std::int64_t>(given.epoch_ms * 1000));
+  if (!given.password_file.empty()) made.resp.password = first_line_of(given.password_file);
+  // memcached's text protocol has no passwords.
+  made.listen = sockets_of(given, made.resp.password.empty() ? spoken::either : spoken::resp);
+  made.threads = given.threads;
+  made.max_connections = given.connections;
+  made.pending_bytes_of_all = given.pending_mb << 20;
+  made.idle_timeout = std::chrono::seconds(given.idle_s);
+  made.drain_timeout = std::chrono::seconds(given.drain_s);
+  made.durable = given.durable;
+  made.memcached.max_item_bytes = given.item_bytes;
+  made.memcached.started_ms = made.resp.started_ms = now_ms();
+  made.resp.version = std::string(build_info::version);
+  made.resp.port = given.port;
+  made.resp.limits.bulk_bytes = std::max<std::size_t>(given.item_bytes, 1 << 16);
+  return made;
+}
+
+/// Raises the limit of descriptors for so many connections, as far as that is permitted.
+void raise_limit(std::size_t connections, log& to) {
+  constexpr rlim_t others = 64;
+  rlimit now{};
+  if (::getrlimit(RLIMIT_NOFILE, &now) != 0) return;
+  const rlim_t wanted = connections + others;
+  if (now.rlim_cur >= wanted) return;
+  now.rlim_cur = std::min(wanted, now.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &now);
+  if (now.rlim_cur < wanted) {
+    to.add("the limit of open files is " + std::to_string(now.rlim_cur) + ", less than " +
+           std::to_string(connections) + " connections need; raise it (LimitNOFILE=)");
+  }
+}
+
+/// Removes the file with the number of the process at the end.
+class process_file {
+ public:
+  explicit process_file(std::string path) : path_(std::move(path)) {
+    if (path_.empty()) return;
+    std::ofstream out(path_);
+    out << ::getpid() << '\n';
+    if (!out.flush()) throw std::runtime_error("the file " + path_ + " cannot be written");
+  }
+  ~process_file() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  process_file(const process_file&) = delete;
+  process_file& operator=(const process_file&) = delete;
+
+ private:
+  std::string path_;
+};
+
+void serve(const arguments& given) {
+  server_settings settings = settings_of(given);
+  log lines(given.log_file);
+  raise_limit(settings.max_connections, lines);
+  const auto began = std::chrono::steady_clock::now();
+  const std::unique_ptr<key_space> space = open_cache(settings.cache);
+  {
+    daemon* running = nullptr;
+    if (given.allows_shutdown) {
+      settings.memcached.shut_down = [&running](bool is_graceful) {
+        running->shut_down(is_graceful);
+      };
+    }
+    daemon made(settings, *space, lines);
+    running = &made;
+    made.listen();
+    const process_file number(given.process_file);
+    const std::chrono::duration<double> opening = std::chrono::steady_clock::now() - began;
+    lines.add("outlastd " + std::string(build_info::version) + " serves " + settings.cache.file +
+              " with " + std::to_string(space->items().items()) + " items on " + made.sockets() +
+              "; opened in " + std::to_string(opening.count()) + " s. " +
+              space->items().guarantee());
+    notify_manager("READY=1");
+    made.run();
+  }
+  space->close();
+  lines.add("ended: all items are durable");
+}
+
+}  // namespace
+}  // namespace outlast::apps
+
+int main(int argc, char** argv) {
+  CLI::App program{"A cache on the network that a kill does not empty", "outlastd"};
+  outlast::apps::arguments given;
+  outlast::apps::add_options(program, given);
+  program.set_config("--config", "", "File with these options, one a line: name = value");
+  program.set_version_flag("-V,--version", "outlastd " + std::string(outlast::build_info::version));
+  program.callback([&] { outlast::apps::serve(given); });
+  return outlast::apps::run_program(program, argc, argv);
+}

@@ -1,0 +1,362 @@
+"""Drives outlastd through sockets: protocols, limits, ends, and input that is wrong.
+
+usage: outlastd_test.py PROGRAM [name of a test]
+"""
+import os
+import pathlib
+import random
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import served
+
+PROGRAM = sys.argv[1]
+
+
+def started(directory, *options, **more):
+    return served.Server(PROGRAM, directory, *options).start(**more)
+
+
+def recv_until(client, end):
+    got = b""
+    while not got.endswith(end):
+        part = client.recv(65536)
+        assert part, got
+        got += part
+    return got
+
+
+def refused(*command, timeout=20):
+    done = subprocess.run([PROGRAM, *command], capture_output=True, text=True, timeout=timeout)
+    assert done.returncode != 0, done
+    return done.stderr
+
+
+def test_both_protocols_share_a_port_and_the_items(directory):
+    server = started(directory, "-s", f"{directory}/socket")
+    with served.Lines(server.port) as client:
+        assert client.set(b"key", b"from memcached") == b"STORED"
+    with socket.create_connection(("127.0.0.1", server.port), 10) as client:
+        client.sendall(b"*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n")
+        assert recv_until(client, b"\r\n") == b"$14\r\n"+b"from memcached\r\n"
+        client.sendall(b"PING\r\n")
+        assert recv_until(client, b"\r\n") == b"+PONG\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), 10) as client:
+        client.sendall(b"HELLO 3\r\n")
+        assert client.recv(65536).startswith(b"%")
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(f"{directory}/socket")
+        client.sendall(b"get key\r\n")
+        assert recv_until(client, b"END\r\n") == b"VALUE key 0 14\r\nfrom memcached\r\nEND\r\n"
+    assert server.end() == 0
+    assert not os.path.exists(f"{directory}/socket")
+
+
+def test_a_restart_keeps_the_items_and_a_sigterm_all_of_them(directory):
+    server = started(directory)
+    with served.Lines(server.port) as client:
+        for i in range(2000):
+            client.send(b"set k%d 0 0 3 noreply\r\nabc\r\n" % i)
+        assert client.get(b"k1999") == b"abc"
+    assert server.end() == 0
+    server.start()
+    with served.Lines(server.port) as client:
+        for i in range(0, 2000, 97):
+            assert client.get(b"k%d" % i) == b"abc"
+    assert server.metrics()["outlast_items"] == 2000
+    assert server.end() == 0
+
+
+def test_a_sigterm_under_load_answers_what_it_has_taken(directory):
+    server = started(directory)
+    acknowledged = []
+
+    def write(number):
+        done = 0
+        try:
+            with served.Lines(server.durable_port) as client:
+                while client.set(b"t%d" % number, b"%d" % (done + 1)) == b"STORED":
+                    done += 1
+        except OSError:
+            pass
+        acknowledged.append((number, done))
+
+    crew = [threading.Thread(target=write, args=(i,)) for i in range(8)]
+    for each in crew:
+        each.start()
+    time.sleep(0.3)
+    assert server.end() == 0
+    for each in crew:
+        each.join()
+    server.start()
+    with served.Lines(server.port) as client:
+        for number, done in acknowledged:
+            assert done > 0
+            assert int(client.get(b"t%d" % number)) in (done, done + 1)
+    server.end()
+
+
+def test_requests_that_are_cut_at_each_byte_have_the_same_answers(directory):
+    server = started(directory)
+    text = b"set k 0 0 5\r\nhello\r\nget k\r\nincr n 1\r\ndelete k\r\nquit\r\n"
+    resp = b"*3\r\n$3\r\nSET\r\n$1\r\nr\r\n$2\r\nhi\r\n*2\r\n$3\r\nGET\r\n$1\r\nr\r\n*1\r\n$4\r\nQUIT\r\n"
+    for request in (text, resp):
+        answers = set()
+        for cut in range(len(request) + 1):
+            with socket.create_connection(("127.0.0.1", server.port), 10) as client:
+                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                client.sendall(request[:cut])
+                if 0 < cut < len(request):
+                    time.sleep(0.001)
+                client.sendall(request[cut:])
+                got = b""
+                while part := client.recv(65536):
+                    got += part
+                answers.add(got)
+        assert len(answers) == 1, answers
+    server.end()
+
+
+def test_garbage_ends_connections_and_not_the_server(directory):
+    server = started(directory, "-I", "64k")
+    source = random.Random(5)
+    starts = [b"", b"*", b"\x80\x01", b"set a 0 0 ", b"*3\r\n$3\r\nSET\r\n", b"get ", b"mg "]
+    for i in range(300):
+        with socket.create_connection(("127.0.0.1", server.port), 10) as client:
+            client.settimeout(10)
+            data = starts[i % len(starts)] + source.randbytes(source.randrange(5000))
+            try:
+                client.sendall(data)
+                client.shutdown(socket.SHUT_WR)
+                while client.recv(65536):
+                    pass
+            except (ConnectionResetError, BrokenPipeError):
+                pass
+    for request in (b"set a 0 0 1073741824\r\n", b"set a 0 0 -1\r\n", b"get " + b"k" * 251 + b"\r\n"):
+        with served.Lines(server.port) as client:
+            client.send(request)
+            assert b"ERROR" in client.line(), request
+    with socket.create_connection(("127.0.0.1", server.port), 10) as client:
+        client.sendall(b"*2\r\n$3\r\nGET\r\n$1073741824\r\n")
+        assert client.recv(65536).startswith(b"-ERR Protocol error")
+    with served.Lines(server.port) as client:
+        assert client.set(b"alive", b"yes") == b"STORED"
+    server.end()
+
+
+def test_a_client_that_never_reads_does_not_make_the_server_grow(directory):
+    server = started(directory, "-I", "1m")
+    with served.Lines(server.port) as client:
+        assert client.set(b"large", b"x" * 1_000_000) == b"STORED"
+    before = server.resident_kb()
+    greedy = [socket.create_connection(("127.0.0.1", server.port), 10) for _ in range(4)]
+    for each in greedy:
+        each.settimeout(2)
+        try:
+            for _ in range(20_000):  # 20 GB of replies each, if they were made
+                each.sendall(b"get large\r\n")
+        except TimeoutError:
+            pass  # the server has stopped reading
+    time.sleep(0.5)
+    grown = server.resident_kb() - before
+    assert grown < 4 * 20 * 1024, grown
+    numbers = server.metrics()
+    assert numbers["outlast_stalls_total"] >= 4, numbers
+    with served.Lines(server.port) as client:  # others are served
+        assert client.get(b"large") is not None
+    for each in greedy:
+        each.close()
+    end = time.monotonic() + 10
+    while server.metrics()["outlast_pending_reply_bytes"] > 1_000_000:
+        assert time.monotonic() < end, server.metrics()
+        time.sleep(0.05)
+    server.end()
+
+
+def test_a_slow_client_gets_all_replies_in_order(directory):
+    server = started(directory)
+    with served.Lines(server.durable_port) as client:
+        client.send(b"".join(b"set s%d 0 0 1000\r\n%s\r\n" % (i, b"%04d" % i * 250) for i in range(2000)))
+        for _ in range(2000):
+            assert client.line() == b"STORED"
+        sender = threading.Thread(
+            target=lambda: client.send(b"".join(b"get s%d\r\n" % (i % 2000) for i in range(20_000))))
+        sender.start()
+        for i in range(20_000):
+            if i % 4000 == 0:
+                time.sleep(0.2)
+            assert client.line() == b"VALUE s%d 0 1000" % (i % 2000)
+            assert client.line() == b"%04d" % (i % 2000) * 250
+            assert client.line() == b"END"
+        sender.join()
+    server.end()
+
+
+def test_many_idle_connections_and_one_more_than_permitted(directory):
+    wanted = 1500
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit[1], 4096), limit[1]))
+    server = started(directory, "-c", str(wanted))
+    idle = [socket.create_connection(("127.0.0.1", server.port), 10) for _ in range(wanted - 5)]
+    with served.Lines(server.port) as client:
+        assert client.set(b"a", b"b") == b"STORED"
+    more = [socket.create_connection(("127.0.0.1", server.port), 10) for _ in range(20)]
+    refusals = 0
+    for each in more:
+        each.settimeout(0.2)
+        try:
+            refusals += each.recv(100).startswith(b"-ERR max number of clients")
+        except TimeoutError:
+            pass
+    assert refusals >= 14, refusals
+    for each in idle + more:
+        each.close()
+    end = time.monotonic() + 10
+    while server.metrics()["outlast_connections"] > 5:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    server.end()
+    resource.setrlimit(resource.RLIMIT_NOFILE, limit)
+
+
+def test_idle_connections_are_closed_if_that_is_wanted(directory):
+    server = started(directory, "--idle-timeout", "1")
+    with socket.create_connection(("127.0.0.1", server.port), 10) as client:
+        client.settimeout(8)
+        assert client.recv(10) == b""
+    server.end()
+
+
+def test_a_second_server_a_taken_port_and_foreign_files_are_refused(directory):
+    server = started(directory)
+    text = refused("-p", "0", "-s", f"{directory}/other", str(server.pool))
+    assert str(server.pool) in text and "open" in text, text
+    other = str(pathlib.Path(directory) / "other.pool")
+    text = refused("-p", str(server.port), other)
+    assert f"127.0.0.1:{server.port}" in text and "in use" in text, text
+    pathlib.Path(directory, "notes.txt").write_text("no socket, no pool\n" * 1000)
+    text = refused("-p", "0", "-s", f"{directory}/notes.txt", other)
+    assert "no socket" in text, text
+    text = refused("-p", "0", "-s", f"{directory}/third", f"{directory}/notes.txt")
+    assert "notes.txt" in text, text
+    assert pathlib.Path(directory, "notes.txt").read_text().startswith("no socket, no pool")
+    text = refused("-p", "0", f"{directory}/fourth")
+    assert "no socket to listen on" in text, text
+    text = refused("-p", "0", "-s", "x" * 200, other)
+    assert "too long" in text, text
+    server.end()
+
+
+def test_a_left_unix_socket_is_replaced_and_a_live_one_is_not(directory):
+    path = f"{directory}/socket"
+    server = started(directory, "-s", path)
+    text = refused("-p", "0", "-s", path, f"{directory}/other.pool")
+    assert "another program listens" in text, text
+    server.kill()
+    assert os.path.exists(path)
+    server.start()
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(path)
+        client.sendall(b"version\r\n")
+        assert client.recv(100).startswith(b"VERSION")
+    server.end()
+
+
+def test_a_full_cache_evicts_or_refuses(directory):
+    server = started(directory, "-m", "8")
+    with served.Lines(server.port) as client:
+        for i in range(3000):
+            assert client.set(b"k%d" % i, b"v" * (100 + i * 7 % 9000)) == b"STORED", i
+    numbers = server.metrics()
+    assert numbers["outlast_evictions_total"] > 100, numbers
+    assert numbers["outlast_item_bytes"] <= numbers["outlast_item_bytes_limit"] + 100_000, numbers
+    server.end()
+    strict = served.Server(PROGRAM, directory, "-m", "8", "-M", name="strict.pool").start()
+    with served.Lines(strict.port) as client:
+        answers = [client.set(b"k%d" % i, b"v" * 9000) for i in range(3000)]
+        assert b"STORED" in answers and answers[-1].startswith(b"SERVER_ERROR out of memory"), answers[-1]
+        stored = answers.index(answers[-1])
+        assert stored > 500
+        assert client.get(b"k0") == b"v" * 9000
+        client.send(b"delete k0\r\n")
+        assert client.line() == b"DELETED"
+    strict.end()
+
+
+def test_an_inherited_socket_is_served(directory):
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(16)
+        port = listener.getsockname()[1]
+        # Clients connect before the server exists.
+        early = socket.create_connection(("127.0.0.1", port), 10)
+        early.sendall(b"version\r\n")
+        script = ("import os, sys\n"
+                  f"os.dup2({listener.fileno()}, 3)\n"
+                  "os.set_inheritable(3, True)\n"
+                  "os.environ.update(LISTEN_FDS='1', LISTEN_PID=str(os.getpid()))\n"
+                  "os.execv(sys.argv[1], sys.argv[1:])\n")
+        child = subprocess.Popen([sys.executable, "-c", script, PROGRAM, f"{directory}/items.pool"],
+                                 pass_fds=[listener.fileno()], stderr=subprocess.DEVNULL)
+    assert early.recv(100).startswith(b"VERSION")
+    early.close()
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(20) == 0
+
+
+def test_a_password_is_required_and_the_log_is_opened_again(directory):
+    secret = pathlib.Path(directory, "password")
+    secret.write_text("open sesame\n")
+    log = pathlib.Path(directory, "server.log")
+    server = started(directory, "--password-file", str(secret), "--log", str(log))
+    with socket.create_connection(("127.0.0.1", server.port), 10) as client:
+        client.sendall(b"*2\r\n$3\r\nGET\r\n$1\r\na\r\n")
+        assert client.recv(1000).startswith(b"-NOAUTH")
+        client.sendall(b"*2\r\n$4\r\nAUTH\r\n$11\r\nopen sesame\r\n*1\r\n$4\r\nPING\r\n")
+        assert recv_until(client, b"+PONG\r\n") == b"+OK\r\n+PONG\r\n"
+    log.rename(directory + "/old.log")
+    server.process.send_signal(signal.SIGHUP)
+    end = time.monotonic() + 10
+    while not log.exists() or "opened again" not in log.read_text():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    server.end()
+    assert "all items are durable" in log.read_text()
+
+
+def test_flush_all_and_expiry_outlive_a_kill(directory):
+    server = started(directory)
+    with served.Lines(server.durable_port) as client:
+        for i in range(500):
+            assert client.set(b"old%d" % i, b"x") == b"STORED"
+            if i % 50 == 0:
+                client.send(b"flush_all\r\n")
+                assert client.line() == b"OK"
+        client.send(b"set short 0 1 1\r\nx\r\n")
+        assert client.line() == b"STORED"
+    server.kill()
+    time.sleep(1.1)
+    server.start()
+    with served.Lines(server.port) as client:
+        present = [i for i in range(500) if client.get(b"old%d" % i) is not None]
+        assert present == list(range(451, 500)), present
+        assert client.get(b"short") is None
+    server.end()
+
+
+def main():
+    tests = {name: each for name, each in globals().items() if name.startswith("test_")}
+    wanted = sys.argv[2:] or list(tests)
+    for name in wanted:
+        began = time.monotonic()
+        with served.temporary() as directory:
+            tests[name](directory)
+        print(f"{name}: {time.monotonic() - began:.2f} s", flush=True)
+
+
+main()

@@ -7,6 +7,7 @@
 #include <apps/server/log.hpp>
 #include <apps/server/settings.hpp>
 #include <apps/server/sockets.hpp>
+#include <outlast/base/error.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -236,12 +237,28 @@ class process_file {
   std::string path_;
 };
 
+/// Opens the cache. A server that was killed keeps its file until the kernel has removed it, so that
+/// a restart can be early.
+std::unique_ptr<key_space> open_patiently(const cache_settings& wanted) {
+  constexpr std::chrono::milliseconds interval{20};
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  for (;;) {
+    try {
+      return open_cache(wanted);
+    } catch (const error& refused) {
+      const bool is_late = std::chrono::steady_clock::now() >= end;
+      if (refused.reason() != errc::already_open || is_late) throw;
+    }
+    std::this_thread::sleep_for(interval);
+  }
+}
+
 void serve(const arguments& given) {
   server_settings settings = settings_of(given);
   log lines(given.log_file);
   raise_limit(settings.max_connections, lines);
   const auto began = std::chrono::steady_clock::now();
-  const std::unique_ptr<key_space> space = open_cache(settings.cache);
+  const std::unique_ptr<key_space> space = open_patiently(settings.cache);
   {
     daemon* running = nullptr;
     if (given.allows_shutdown) {

@@ -13,11 +13,15 @@ namespace {
 
 /// The commands that memcached's clients begin with. RESP's clients begin with '*', or with a line
 /// of another command.
-constexpr std::array<std::string_view, 29> memcached_commands = {
-    "get",     "gets",      "gat",  "gats",     "set",        "add",    "replace",   "append",
-    "prepend", "cas",       "incr", "decr",     "touch",      "delete", "flush_all", "stats",
-    "version", "verbosity", "quit", "shutdown", "durable",    "mg",     "ms",        "md",
-    "ma",      "mn",        "me",   "lru",      "lru_crawler"};
+constexpr std::array<std::string_view, 32> memcached_commands = {
+    "get",         "gets",      "gat",       "gats",
+    "set",         "add",       "replace",   "append",
+    "prepend",     "cas",       "incr",      "decr",
+    "touch",       "delete",    "flush_all", "stats",
+    "version",     "verbosity", "quit",      "shutdown",
+    "durable",     "mg",        "ms",        "md",
+    "ma",          "mn",        "me",        "lru",
+    "lru_crawler", "slabs",     "watch",     "cache_memlimit"};
 
 /// One request of HTTP, answered with the numbers of the server.
 class metrics_conversation final : public server::conversation {

@@ -74,29 +74,29 @@ def test_a_restart_keeps_the_items_and_a_sigterm_all_of_them(directory):
 
 def test_a_sigterm_under_load_answers_what_it_has_taken(directory):
     server = started(directory)
-    acknowledged = []
+    acknowledged = [0] * 8
 
     def write(number):
-        done = 0
         try:
             with served.Lines(server.durable_port) as client:
-                while client.set(b"t%d" % number, b"%d" % (done + 1)) == b"STORED":
-                    done += 1
+                while client.set(b"t%d" % number, b"%d" % (acknowledged[number] + 1)) == b"STORED":
+                    acknowledged[number] += 1
         except OSError:
             pass
-        acknowledged.append((number, done))
 
     crew = [threading.Thread(target=write, args=(i,)) for i in range(8)]
     for each in crew:
         each.start()
-    time.sleep(0.3)
+    end = time.monotonic() + 20
+    while min(acknowledged) < 10:
+        assert time.monotonic() < end, acknowledged
+        time.sleep(0.01)
     assert server.end() == 0
     for each in crew:
         each.join()
     server.start()
     with served.Lines(server.port) as client:
-        for number, done in acknowledged:
-            assert done > 0
+        for number, done in enumerate(acknowledged):
             assert int(client.get(b"t%d" % number)) in (done, done + 1)
     server.end()
 

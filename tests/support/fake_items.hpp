@@ -165,6 +165,12 @@ class fake_items final : public server::item_space {
     const std::lock_guard lock(mutex_);
     return limit_;
   }
+  bool set_limit_bytes(std::uint64_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    if (limit_ == 0) return false;
+    limit_ = bytes;
+    return true;
+  }
   [[nodiscard]] std::uint64_t evictions() const override {
     const std::lock_guard lock(mutex_);
     return evictions_;

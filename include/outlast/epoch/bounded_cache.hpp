@@ -225,6 +225,8 @@ class basic_bounded_cache {
   /// Returns the bytes in the pool of all items that take space.
   [[nodiscard]] std::uint64_t bytes() const { return session_->order().bytes(); }
   [[nodiscard]] std::uint64_t limit_bytes() const { return session_->limit_bytes(); }
+  /// Changes the bound. If it is lower than before, each of the next changes evicts some items.
+  void set_limit_bytes(std::uint64_t bytes) { session_->set_limit_bytes(bytes); }
   /// Returns the number of items that were evicted since the cache was attached.
   [[nodiscard]] std::uint64_t evictions() const { return session_->evictions().load(); }
   /// Blocks until every operation that has returned is durable. As clock::sync().
@@ -553,9 +555,14 @@ class basic_bounded_cache {
     void count_all_as_erased() noexcept { erased_.add(count_.sum() - erased_.sum()); }
     [[nodiscard]] detail::recency<entry, D>& order() noexcept { return order_; }
     [[nodiscard]] std::atomic<std::uint64_t>& evictions() noexcept { return evictions_; }
-    [[nodiscard]] std::uint64_t limit_bytes() const noexcept { return limit_bytes_; }
+    [[nodiscard]] std::uint64_t limit_bytes() const noexcept {
+      return limit_bytes_.load(std::memory_order_relaxed);
+    }
+    void set_limit_bytes(std::uint64_t bytes) noexcept {
+      limit_bytes_.store(bytes, std::memory_order_relaxed);
+    }
     [[nodiscard]] bool is_too_large() const noexcept {
-      return limit_bytes_ != 0 && order_.bytes() > limit_bytes_;
+      return limit_bytes() != 0 && order_.bytes() > limit_bytes();
     }
 
     [[nodiscard]] gate_type& gate() {
@@ -625,7 +632,7 @@ class basic_bounded_cache {
       table_->drain([](entry& each) { delete &each; });
     }
 
-    const std::uint64_t limit_bytes_;
+    std::atomic<std::uint64_t> limit_bytes_;
     std::optional<table_type> table_;
     detail::recency<entry, D> order_;
     base::sharded_count count_;

@@ -36,6 +36,11 @@ class cached_items final : public item_space {
   [[nodiscard]] std::uint64_t items() const override { return cache_.size_estimate(); }
   [[nodiscard]] std::uint64_t bytes() const override { return cache_.bytes(); }
   [[nodiscard]] std::uint64_t limit_bytes() const override { return cache_.limit_bytes(); }
+  bool set_limit_bytes(std::uint64_t bytes) override {
+    if (cache_.limit_bytes() == 0) return false;
+    cache_.set_limit_bytes(bytes);
+    return true;
+  }
   [[nodiscard]] std::uint64_t evictions() const override { return cache_.evictions(); }
   [[nodiscard]] token durable_token() const override { return cache_.pool_clock().durable_epoch(); }
   [[nodiscard]] token present_token() const override { return cache_.pool_clock().now(); }

@@ -64,6 +64,11 @@ class item_space {
   /// Returns the bytes of keys, values and their heads in the pool, and the bound; 0: none.
   [[nodiscard]] virtual std::uint64_t bytes() const = 0;
   [[nodiscard]] virtual std::uint64_t limit_bytes() const = 0;
+  /// Changes the bound, which is not 0. Returns false if the space has none that can be changed.
+  virtual bool set_limit_bytes(std::uint64_t bytes) {
+    static_cast<void>(bytes);
+    return false;
+  }
   [[nodiscard]] virtual std::uint64_t evictions() const = 0;
   /// Returns the greatest token that is reached: what has it, or a smaller one, is durable.
   [[nodiscard]] virtual token durable_token() const = 0;

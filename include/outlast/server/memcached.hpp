@@ -1,9 +1,10 @@
 // The text protocol of memcached, classic and meta commands, over a key space.
 //
 // The protocol is that of memcached 1.6.18, with the flag E of later versions. Commands of
-// memcached's memory management (slabs, lru, lru_crawler, cache_memlimit, watch) are errors. A
-// connection that begins with the binary protocol is closed. A client can see these differences:
+// memcached's memory management (slabs, lru, lru_crawler, watch) are errors. A connection that
+// begins with the binary protocol is closed. A client can see these differences:
 //
+//   - `stats cachedump` lists nothing
 //   - a line above the limit always closes the connection; memcached accepts some that arrive whole
 //   - "object too large" is answered before the value has arrived
 //   - flush_all with a delay of a second waits for it

@@ -9,7 +9,7 @@ constexpr std::string_view bad_time = "CLIENT_ERROR invalid exptime argument";
 
 }  // namespace
 
-const std::array<text_conversation::command, 17> text_conversation::commands = {{
+const std::array<text_conversation::command, 18> text_conversation::commands = {{
     {"set", 5, 6, &text_conversation::run_set},
     {"add", 5, 6, &text_conversation::run_add},
     {"replace", 5, 6, &text_conversation::run_replace},
@@ -24,6 +24,7 @@ const std::array<text_conversation::command, 17> text_conversation::commands = {
     {"stats", 1, arguments::kept, &text_conversation::run_stats},
     {"version", 1, arguments::kept, &text_conversation::run_version},
     {"verbosity", 2, 3, &text_conversation::run_verbosity},
+    {"cache_memlimit", 2, 3, &text_conversation::run_cache_memlimit},
     {"quit", 1, arguments::kept, &text_conversation::run_quit},
     {"shutdown", 1, arguments::kept, &text_conversation::run_shutdown},
     {"durable", 2, 2, &text_conversation::run_durable},
@@ -211,6 +212,22 @@ void text_conversation::run_version(const arguments&) {
 void text_conversation::run_verbosity(const arguments& of) {
   read_quiet(of);
   answer(unsigned_of(of.of[1]) ? "OK" : bad_format);
+}
+
+void text_conversation::run_cache_memlimit(const arguments& of) {
+  constexpr std::uint64_t least_megabytes = 8;
+  constexpr std::uint64_t most_megabytes = 1'000'000'000;
+  read_quiet(of);
+  const std::optional<std::uint64_t> megabytes = unsigned_of(of.of[1]);
+  if (!megabytes) return answer("ERROR");
+  if (*megabytes > most_megabytes) {
+    return answer("MEMLIMIT_ADJUST_FAILED input value is megabytes not bytes");
+  }
+  if (*megabytes < least_megabytes) {
+    return answer("MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m");
+  }
+  answer(space_.set_limit_bytes(*megabytes << 20) ? "OK"
+                                                  : "SERVER_ERROR the cache does not evict items");
 }
 
 void text_conversation::run_quit(const arguments&) { result_.closes = true; }

@@ -75,7 +75,9 @@ void text_conversation::run_stats(const arguments& of) {
     return answer("RESET");
   } else if (what == "detail") {
     return run_stats_detail(of);
-  } else if (what != "conns" && what != "extstore") {
+  } else if (what == "cachedump" && of.count < 4) {
+    return answer("CLIENT_ERROR bad command line");
+  } else if (what != "conns" && what != "extstore" && what != "cachedump") {
     return answer("ERROR");
   }
   answer("END");

@@ -85,7 +85,7 @@ class text_conversation final : public conversation {
     std::size_t max_words;
     void (text_conversation::*run)(const arguments&);
   };
-  static const std::array<command, 17> commands;
+  static const std::array<command, 18> commands;
 
   // lines.cpp
   std::size_t take_line(std::string_view bytes);
@@ -153,6 +153,7 @@ class text_conversation final : public conversation {
   void run_flush_all(const arguments& of);
   void run_version(const arguments& of);
   void run_verbosity(const arguments& of);
+  void run_cache_memlimit(const arguments& of);
   void run_quit(const arguments& of);
   void run_shutdown(const arguments& of);
   void run_durable(const arguments& of);

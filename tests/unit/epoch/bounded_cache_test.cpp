@@ -325,6 +325,29 @@ TEST_F(bounded_caches, evict_what_was_not_used) {
   EXPECT_GT(cache.bytes(), limit * 9 / 10);
 }
 
+TEST_F(bounded_caches, evict_until_they_are_below_a_new_bound) {
+  constexpr std::uint64_t limit = 1 << 20;
+  cache_type cache(*pool, "items", {.limit_bytes = limit});
+  const std::string value(1000, 'v');
+  for (int i = 0; i < 2'000; ++i) cache.set("k" + std::to_string(i), value, now_);
+  cache.set_limit_bytes(limit / 8);
+  EXPECT_EQ(cache.limit_bytes(), limit / 8);
+  // Each change evicts some, so that none takes long.
+  for (int i = 0; i < 50; ++i) {
+    cache.set("new" + std::to_string(i), value, now_);
+    time.tick();
+  }
+  EXPECT_LE(cache.bytes(), limit / 8);
+  EXPECT_TRUE(cache.get("new49", now_));
+  cache.set_limit_bytes(limit);
+  for (int i = 0; i < 2'000; ++i) {
+    cache.set("k" + std::to_string(i), value, now_);
+    time.tick();
+  }
+  EXPECT_GT(cache.bytes(), limit * 9 / 10);
+  EXPECT_LE(cache.bytes(), limit);
+}
+
 TEST_F(bounded_caches, evict_nothing_without_a_bound) {
   cache_type cache(*pool, "items");
   const std::string value(1 << 16, 'v');

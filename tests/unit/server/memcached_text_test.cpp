@@ -236,6 +236,23 @@ TEST(MemcachedText, malformed_commands_are_errors_and_the_connection_continues) 
   });
 }
 
+TEST(MemcachedText, cache_memlimit_changes_the_bound) {
+  for_each_cut([](memcached_session& client) {
+    EXPECT_EQ(client.send("cache_memlimit 64\r\n"),
+              "SERVER_ERROR the cache does not evict items\r\n");
+    client.space.set_limit(std::uint64_t{16} << 20);
+    EXPECT_EQ(client.send("cache_memlimit 64\r\ncache_memlimit 32 noreply\r\n"), "OK\r\n");
+    EXPECT_EQ(client.space.limit_bytes(), std::uint64_t{32} << 20);
+    EXPECT_EQ(client.send("cache_memlimit 7\r\ncache_memlimit x\r\ncache_memlimit\r\n"),
+              "MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m\r\nERROR\r\nERROR\r\n");
+    EXPECT_EQ(client.send("cache_memlimit 1000000001\r\n"),
+              "MEMLIMIT_ADJUST_FAILED input value is megabytes not bytes\r\n");
+    EXPECT_EQ(client.space.limit_bytes(), std::uint64_t{32} << 20);
+    EXPECT_EQ(client.send("stats cachedump 1 1\r\nstats cachedump\r\n"),
+              "END\r\nCLIENT_ERROR bad command line\r\n");
+  });
+}
+
 TEST(MemcachedText, version_verbosity_and_quit) {
   for_each_cut([](memcached_session& client) {
     client.options.version = "1.2.3";

@@ -39,21 +39,18 @@ std::string text_of(const asio::generic::stream_protocol::endpoint& end) {
 
 }  // namespace
 
-connection::connection(socket made, service& in, connections_of_loop& among, const listening& how)
-    : socket_(std::move(made)),
+connection::connection(socket made, counted_connection counted, service& in,
+                       connections_of_loop& among, const listening& how)
+    : is_counted_(std::move(counted)),
+      socket_(std::move(made)),
       in_(in),
       among_(among),
       how_(how),
       protocol_(how.protocol),
       input_(input_bytes),
-      last_use_(std::chrono::steady_clock::now()) {
-  in_.counts.connections.fetch_add(1);
-}
+      last_use_(std::chrono::steady_clock::now()) {}
 
-connection::~connection() {
-  in_.counts.pending_bytes.fetch_sub(counted_);
-  in_.counts.connections.fetch_sub(1);
-}
+connection::~connection() { in_.counts.pending_bytes.fetch_sub(counted_); }
 
 void connection::begin() {
   if (protocol_ != spoken::either) talk_ = make_conversation(in_, protocol_, ends());

@@ -34,7 +34,8 @@ class connection final : public std::enable_shared_from_this<connection> {
   using socket = asio::generic::stream_protocol::socket;
   using time = std::chrono::steady_clock::time_point;
 
-  connection(socket made, service& in, connections_of_loop& among, const listening& how);
+  connection(socket made, counted_connection counted, service& in, connections_of_loop& among,
+             const listening& how);
   ~connection();
 
   /// Begins to read. Throws std::bad_alloc.
@@ -64,6 +65,7 @@ class connection final : public std::enable_shared_from_this<connection> {
 
   static constexpr std::size_t input_bytes = std::size_t{64} << 10;
 
+  counted_connection is_counted_;
   socket socket_;
   service& in_;
   connections_of_loop& among_;

@@ -33,11 +33,12 @@ void loop::run() {
   io_.run();
 }
 
-void loop::serve(stream::socket made, const listening& how) {
+void loop::serve(stream::socket made, counted_connection counted, const listening& how) {
   // The descriptor belongs to the loop from now on.
   const int on = 1;
   ::setsockopt(made.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  std::make_shared<connection>(std::move(made), in_, connections_, how)->begin();
+  std::make_shared<connection>(std::move(made), std::move(counted), in_, connections_, how)
+      ->begin();
 }
 
 void loop::release() {
@@ -157,9 +158,10 @@ void daemon::accepted(accepting& on, loop& by, const std::error_code& wrong, str
     made.write_some(asio::buffer(sorry), ignored);
     return accept(on);
   }
-  asio::post(by.context(), [&by, &how = on.how, owned = std::move(made)]() mutable {
+  asio::post(by.context(), [&by, &how = on.how, owned = std::move(made),
+                            counted = counted_connection(service_.counts)]() mutable {
     try {
-      by.serve(std::move(owned), how);
+      by.serve(std::move(owned), std::move(counted), how);
     } catch (const std::bad_alloc&) {
       // The connection is closed: the client sees its end.
     }

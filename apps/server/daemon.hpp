@@ -32,7 +32,8 @@ class loop {
   /// Serves until stop(), in the calling thread.
   void run();
   /// Serves a connection. Thread-safety: in the loop's thread only.
-  void serve(asio::generic::stream_protocol::socket made, const listening& how);
+  void serve(asio::generic::stream_protocol::socket made, counted_connection counted,
+             const listening& how);
   /// Sends the replies that are durable now. Thread-safety: any thread.
   void release();
   /// Ends the connections when their replies are sent. Thread-safety: any thread.

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace outlast::apps {
 
@@ -21,6 +23,21 @@ struct server_counts {
   std::atomic<std::uint64_t> pending_bytes{0};  ///< of replies that are not sent
   std::atomic<std::uint64_t> held_replies{0};   ///< that have waited until they were durable
   std::atomic<std::uint64_t> stalls{0};         ///< pauses of reading because of pending replies
+};
+
+/// Counts a connection as open until it is destroyed.
+class counted_connection {
+ public:
+  explicit counted_connection(server_counts& in) : in_(&in) { in.connections.fetch_add(1); }
+  ~counted_connection() {
+    if (in_ != nullptr) in_->connections.fetch_sub(1);
+  }
+  counted_connection(counted_connection&& other) noexcept
+      : in_(std::exchange(other.in_, nullptr)) {}
+  counted_connection& operator=(counted_connection&&) = delete;
+
+ private:
+  server_counts* in_;
 };
 
 /// Thread-safety: the members may be used concurrently.

@@ -1,4 +1,5 @@
 """A running outlastd, and clients of it with sockets only, for tests."""
+import atexit
 import os
 import pathlib
 import signal
@@ -27,7 +28,8 @@ class Server:
 
     def start(self, timeout=20, **popen):
         self.log = open(self.directory / "log", "a+", encoding="utf-8")
-        self.process = subprocess.Popen(self.command(), stderr=self.log, **popen)
+        self.process = subprocess.Popen(self.command(), stdout=subprocess.DEVNULL, stderr=self.log, **popen)
+        atexit.register(self.process.kill)  # a test that fails leaves no server
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             if self.process.poll() is not None:

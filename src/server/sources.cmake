@@ -22,4 +22,8 @@ outlast_sources(outlast_server server
   resp/strings.cpp
   resp/transactions.cpp
   resp/words.cpp
+  stored/space_record.cpp
+  stored/status_errors.cpp
+  stored/sweep.cpp
+  stored_items.cpp
 )

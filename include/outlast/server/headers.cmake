@@ -4,4 +4,5 @@ outlast_headers(outlast_server server
   items.hpp
   memcached.hpp
   resp.hpp
+  stored_items.hpp
 )

@@ -1,0 +1,137 @@
+// The implementation of stored_items.
+#pragma once
+
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/sharded_count.hpp>
+#include <outlast/db/db.hpp>
+#include <outlast/server/stored_items.hpp>
+#include <src/server/stored/format.hpp>
+#include <src/server/stored/pending_changes.hpp>
+#include <src/server/stored/space_gate.hpp>
+#include <src/server/stored/space_record.hpp>
+#include <src/server/stored/use_table.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace outlast::server {
+
+/// Comments: as in stored_items, whose members these are.
+class stored_items::space {
+ public:
+  space(db::DB& store, const stored_items_options& options);
+
+  bool read(std::string_view key, std::int64_t now_ms, use how, reader look);
+  change_result modify(std::string_view key, std::int64_t now_ms, decider decide);
+  void together(base::function_ref<void()> work);
+  token erase_all(std::int64_t now_ms, std::int64_t from_ms);
+  std::uint64_t scan(std::uint64_t cursor, std::size_t count, std::int64_t now_ms, visitor visit);
+  sweep_result sweep(std::int64_t now_ms, std::size_t count);
+  void make_durable();
+  [[nodiscard]] std::uint64_t items() { return total(items_, pending_.items); }
+  [[nodiscard]] std::uint64_t bytes() { return total(bytes_, pending_.bytes); }
+  [[nodiscard]] token durable_token() const;
+  [[nodiscard]] token present_token() const;
+  [[nodiscard]] std::string guarantee() const;
+
+ private:
+  static constexpr std::size_t stripe_count = 512;
+
+  /// The lock of some keys, and the token of their last change.
+  struct alignas(base::cache_line_size) stripe {
+    std::mutex mutex;
+    std::atomic<std::uint32_t> is_changing{0};  ///< a change has no token yet
+    std::atomic<token> version{0};
+  };
+
+  /// A write to a key of a stripe, whose lock the thread holds. The destructor gives it a token.
+  class change_scope {
+   public:
+    change_scope(space& in, stripe& of);
+    ~change_scope();
+    change_scope(const change_scope&) = delete;
+    change_scope& operator=(const change_scope&) = delete;
+
+   private:
+    space& in_;
+    stripe& of_;
+  };
+
+  /// The changes of a call of together(), and what they add to the counts.
+  struct pending {
+    stored::change_map changes;
+    std::int64_t items = 0;
+    std::int64_t bytes = 0;
+  };
+
+  /// An item in the store, with its key and as it is at a time.
+  struct entry {
+    std::string name;   ///< the key in the store
+    std::string bytes;  ///< empty: not in the store
+    stored::item_head head;
+    bool is_counted = false;
+    bool is_live = false;
+
+    [[nodiscard]] std::int64_t size() const noexcept {
+      return static_cast<std::int64_t>(name.size() + bytes.size());
+    }
+  };
+
+  void count_all();
+
+  [[nodiscard]] stripe& stripe_of(std::uint64_t hash) noexcept {
+    return stripes_[hash % stripe_count];
+  }
+  [[nodiscard]] bool is_live(const stored::item_head& head, std::int64_t now_ms) const noexcept {
+    return (head.expires_ms == 0 || head.expires_ms > now_ms) && !record_.is_erased(head, now_ms);
+  }
+  [[nodiscard]] bool is_counted(const stored::item_head& head) const noexcept {
+    return head.generation >= record_.generation();
+  }
+  [[nodiscard]] stored::item_head require_head(std::string_view value) const;
+  void read_entry(entry& into, std::int64_t now_ms);
+  [[nodiscard]] token version_seen(std::uint64_t hash, std::string_view name);
+  [[nodiscard]] item item_of(std::string_view value, std::uint64_t hash, token version) const;
+  [[nodiscard]] stored::merged_cursor cursor_from(std::uint64_t hash);
+
+  change_result change(std::uint64_t hash, std::string_view key, std::int64_t now_ms,
+                       decider decide);
+  [[nodiscard]] std::string value_after(const item_change& then, const entry& old,
+                                        std::int64_t now_ms, std::uint64_t& unique);
+  token write(std::uint64_t hash, const entry& old, std::optional<std::string> value);
+  token write_pending();
+  token store_pending();
+
+  void count(std::int64_t items, std::int64_t bytes) noexcept;
+  [[nodiscard]] std::uint64_t total(const base::sharded_count& all, const std::int64_t& more);
+  void raise_durable(token reached) noexcept;
+  void wait_for(token version);
+
+  void settle_erasure(std::int64_t now_ms);
+  [[nodiscard]] std::vector<std::string> find_removable(std::int64_t now_ms, std::size_t limit,
+                                                        sweep_result& result);
+  [[nodiscard]] bool remove_if_dead(std::string name, std::int64_t now_ms);
+
+  db::DB& store_;
+  stored_items_options options_;
+  stored::space_record record_;
+  stored::space_gate gate_;
+  std::array<stripe, stripe_count> stripes_;
+  stored::use_table uses_;
+  base::sharded_count items_;
+  base::sharded_count bytes_;
+  std::atomic<token> changes_{0};  ///< the token of the last change
+  std::atomic<token> durable_{0};
+  pending pending_;  ///< of the thread that is alone
+  std::mutex sweeping_;
+  std::uint64_t sweep_cursor_ = 0;
+};
+
+}  // namespace outlast::server

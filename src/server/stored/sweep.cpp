@@ -1,0 +1,84 @@
+// A store as the key space of a server: removal of items that have expired or were erased.
+#include <outlast/base/error.hpp>
+#include <src/server/stored/status_errors.hpp>
+#include <src/server/stored/stored_space.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace outlast::server {
+
+sweep_result stored_items::space::sweep(std::int64_t now_ms, std::size_t count) {
+  if (gate_.is_mine()) throw std::logic_error("sweep() is called within together()");
+  const std::lock_guard alone(sweeping_);
+  settle_erasure(now_ms);
+  sweep_result result;
+  for (std::string& name : find_removable(now_ms, count, result)) {
+    if (remove_if_dead(std::move(name), now_ms)) ++result.removed;
+  }
+  return result;
+}
+
+/// Makes an erasure that is due independent of the clock, which can move back after an opening.
+void stored_items::space::settle_erasure(std::int64_t now_ms) {
+  {
+    const stored::space_gate::passage mine(gate_);
+    if (!record_.is_due(now_ms)) return;
+  }
+  const std::lock_guard alone(gate_);
+  if (!record_.is_due(now_ms)) return;
+  try {
+    record_.write(record_.after_due());
+  } catch (const out_of_space&) {
+    return;  // The store is full: the items are absent nevertheless, and the sweep makes space.
+  } catch (const error& failure) {
+    if (failure.reason() != errc::no_space) throw;
+  }
+}
+
+/// Returns the stored keys of absent items among the next `limit`, and moves the sweep after them.
+std::vector<std::string> stored_items::space::find_removable(std::int64_t now_ms, std::size_t limit,
+                                                             sweep_result& result) {
+  const stored::space_gate::passage mine(gate_);
+  std::vector<std::string> names;
+  stored::merged_cursor at = cursor_from(sweep_cursor_);
+  std::size_t left = std::max<std::size_t>(limit, 1);
+  std::uint64_t next = 0;
+  std::uint64_t hash = 0;
+  for (bool is_first = true; at.is_valid() && stored::is_item_key(at.key()); at.next()) {
+    const std::uint64_t here = stored::hash_in(at.key());
+    if (is_first || here != hash) {
+      if (left-- == 0) {
+        next = here;
+        break;
+      }
+      hash = here;
+      is_first = false;
+    }
+    ++result.visited;
+    // A read reports damage. The sweep passes it, because it would stop there for ever.
+    if (at.value().size() < sizeof(stored::item_head)) continue;
+    if (!is_live(require_head(at.value()), now_ms)) names.emplace_back(at.key());
+  }
+  stored::require(at.status(), options_.path);
+  sweep_cursor_ = next;
+  result.is_at_end = next == 0;
+  return names;
+}
+
+/// Removes an item if it is still absent for every member.
+bool stored_items::space::remove_if_dead(std::string name, std::int64_t now_ms) {
+  const std::uint64_t hash = stored::hash_in(name);
+  const stored::space_gate::passage mine(gate_);
+  const std::lock_guard lock(stripe_of(hash).mutex);
+  entry found;
+  found.name = std::move(name);
+  read_entry(found, now_ms);
+  if (found.is_live || found.bytes.empty()) return false;
+  write(hash, found, std::nullopt);
+  uses_.remove(hash);
+  return true;
+}
+
+}  // namespace outlast::server

@@ -1,0 +1,418 @@
+// A store as the key space of a server: reads, changes and walks.
+#include <outlast/base/error.hpp>
+#include <outlast/db/iterator.hpp>
+#include <outlast/db/options.hpp>
+#include <outlast/db/status.hpp>
+#include <outlast/db/write_batch.hpp>
+#include <src/server/stored/status_errors.hpp>
+#include <src/server/stored/stored_space.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <utility>
+
+namespace outlast::server {
+
+stored_items::space::change_scope::change_scope(space& in, stripe& of) : in_(in), of_(of) {
+  // The store orders this before the write: a thread that reads the new value reads this, or what
+  // the destructor has stored.
+  of_.is_changing.store(1, std::memory_order_relaxed);
+}
+
+stored_items::space::change_scope::~change_scope() {
+  // (1) acq_rel, after the write; synchronizes-with (2).
+  const token version = in_.changes_.fetch_add(1, std::memory_order_acq_rel) + 1;
+  of_.version.store(version, std::memory_order_relaxed);
+  // (3) release; synchronizes-with (4).
+  of_.is_changing.store(0, std::memory_order_release);
+}
+
+stored_items::space::space(db::DB& store, const stored_items_options& options)
+    : store_(store), options_(options), record_(store, options.path), uses_(options.retained_uses) {
+  count_all();
+  // What an earlier process left in the memory of the system has token 0, which is durable.
+  db::WriteBatch empty;
+  db::WriteOptions durably;
+  durably.sync = true;
+  stored::require(store_.Write(durably, &empty), options_.path);
+}
+
+void stored_items::space::count_all() {
+  std::int64_t items = 0;
+  std::int64_t bytes = 0;
+  stored::merged_cursor at = cursor_from(0);
+  for (; at.is_valid() && stored::is_item_key(at.key()); at.next()) {
+    if (!is_counted(require_head(at.value()))) continue;
+    ++items;
+    bytes += static_cast<std::int64_t>(at.key().size() + at.value().size());
+  }
+  stored::require(at.status(), options_.path);
+  items_.start_at(items);
+  bytes_.start_at(bytes);
+}
+
+stored::item_head stored_items::space::require_head(std::string_view value) const {
+  if (value.size() < sizeof(stored::item_head)) {
+    throw corruption(options_.path, "an item has " + std::to_string(value.size()) +
+                                        " bytes, and its head alone has " +
+                                        std::to_string(sizeof(stored::item_head)) +
+                                        "; restore a backup");
+  }
+  return stored::head_of<stored::item_head>(value);
+}
+
+void stored_items::space::read_entry(entry& into, std::int64_t now_ms) {
+  bool is_known = false;
+  if (gate_.is_mine()) {
+    const auto at = pending_.changes.find(into.name);
+    is_known = at != pending_.changes.end();
+    if (is_known && at->second) into.bytes = *at->second;
+  }
+  if (!is_known) {
+    const db::Status status = store_.Get({}, into.name, &into.bytes);
+    if (status.IsNotFound()) return;
+    stored::require(status, options_.path);
+  }
+  if (is_known && into.bytes.empty()) return;
+  into.head = require_head(into.bytes);
+  into.is_counted = is_counted(into.head);
+  into.is_live = is_live(into.head, now_ms);
+}
+
+/// Returns a token that covers the last change of the key which the calling thread may have seen.
+token stored_items::space::version_seen(std::uint64_t hash, std::string_view name) {
+  stripe& here = stripe_of(hash);
+  if (gate_.is_mine()) {
+    const bool is_pending = pending_.changes.find(name) != pending_.changes.end();
+    return is_pending ? present_token() : here.version.load(std::memory_order_relaxed);
+  }
+  // (4) acquire; synchronizes-with (3).
+  if (!options_.is_durable_at_return && here.is_changing.load(std::memory_order_acquire) != 0) {
+    const std::lock_guard until_it_has_a_token(here.mutex);
+    return here.version.load(std::memory_order_relaxed);
+  }
+  return here.version.load(std::memory_order_relaxed);
+}
+
+item stored_items::space::item_of(std::string_view value, std::uint64_t hash, token version) const {
+  const auto head = stored::head_of<stored::item_head>(value);
+  const stored::last_use used = uses_.of(hash);
+  return {.value = value.substr(sizeof(stored::item_head)),
+          .flags = head.flags,
+          .unique = head.unique,
+          .expires_ms = head.expires_ms,
+          .accessed_ms = used.accessed_ms,
+          .was_read = used.was_read,
+          .marks = {.is_stale = (head.marks & stored::stale_mark) != 0,
+                    .has_winner = (head.marks & stored::winner_mark) != 0},
+          .version = version};
+}
+
+stored::merged_cursor stored_items::space::cursor_from(std::uint64_t hash) {
+  return stored::merged_cursor(std::unique_ptr<db::Iterator>(store_.NewIterator({})),
+                               gate_.is_mine() ? &pending_.changes : nullptr,
+                               stored::key_head(hash));
+}
+
+bool stored_items::space::read(std::string_view key, std::int64_t now_ms, use how, reader look) {
+  const std::uint64_t hash = record_.hash_of(key);
+  entry found;
+  found.name = stored::stored_key(hash, key);
+  token version = 0;
+  {
+    const stored::space_gate::passage mine(gate_);
+    read_entry(found, now_ms);
+    version = version_seen(hash, found.name);
+    if (found.is_live) {
+      look(item_of(found.bytes, hash, version));
+      if (how == use::counts) uses_.note(hash, now_ms, true);
+    }
+  }
+  wait_for(version);
+  return found.is_live;
+}
+
+change_result stored_items::space::modify(std::string_view key, std::int64_t now_ms,
+                                          decider decide) {
+  const std::uint64_t hash = record_.hash_of(key);
+  change_result result;
+  {
+    const stored::space_gate::passage mine(gate_);
+    std::unique_lock lock(stripe_of(hash).mutex, std::defer_lock);
+    if (!gate_.is_mine()) lock.lock();
+    result = change(hash, key, now_ms, decide);
+  }
+  wait_for(result.version);
+  return result;
+}
+
+change_result stored_items::space::change(std::uint64_t hash, std::string_view key,
+                                          std::int64_t now_ms, decider decide) {
+  using kind = item_change::kind;
+  entry old;
+  old.name = stored::stored_key(hash, key);
+  read_entry(old, now_ms);
+  item seen;
+  if (old.is_live) {
+    // The lock excludes other changes of the key, thus its last one has a token.
+    seen = item_of(old.bytes, hash, version_seen(hash, old.name));
+  }
+  const item_change then = decide(old.is_live ? &seen : nullptr);
+  if (then.what == kind::nothing || (then.what != kind::put && !old.is_live)) {
+    if (old.is_live && then.how == use::counts) uses_.note(hash, now_ms, true);
+    return {.changed = false, .unique = seen.unique, .version = seen.version};
+  }
+  if (then.what == kind::erase) {
+    const token version = write(hash, old, std::nullopt);
+    uses_.remove(hash);
+    return {.changed = true, .unique = 0, .version = version};
+  }
+  std::uint64_t unique = 0;
+  std::string value = value_after(then, old, now_ms, unique);
+  const token version = write(hash, old, std::move(value));
+  if (then.what == kind::put || then.how == use::counts) {
+    uses_.note(hash, now_ms, then.how == use::counts);
+  }
+  return {.changed = true, .unique = unique, .version = version};
+}
+
+std::string stored_items::space::value_after(const item_change& then, const entry& old,
+                                             std::int64_t now_ms, std::uint64_t& unique) {
+  stored::item_head head;
+  std::string_view front = then.front;
+  std::string_view back = then.back;
+  if (then.what == item_change::kind::adjust) {
+    head = old.head;
+    front = std::string_view(old.bytes).substr(sizeof(stored::item_head));
+    back = {};
+  } else {
+    if (then.unique != 0) record_.follow_number(then.unique);
+    head.unique = then.unique != 0 ? then.unique : record_.next_number();
+    head.stored_ms = record_.time_of_storing(now_ms);
+    head.generation = record_.generation();
+  }
+  head.expires_ms = then.expires_ms;
+  head.flags = then.flags;
+  head.marks = stored::bits_of(then.marks);
+  unique = head.unique;
+  std::string value;
+  value.reserve(sizeof head + front.size() + back.size());
+  return value.append(stored::bytes_of(head)).append(front).append(back);
+}
+
+/// Writes the value of a key, or removes it. Requires: the thread has the lock of the key.
+token stored_items::space::write(std::uint64_t hash, const entry& old,
+                                 std::optional<std::string> value) {
+  const bool is_put = value.has_value();
+  const std::int64_t items = (is_put ? 1 : 0) - (old.is_counted ? 1 : 0);
+  std::int64_t bytes = old.is_counted ? -old.size() : 0;
+  if (is_put) bytes += static_cast<std::int64_t>(old.name.size() + value->size());
+  if (gate_.is_mine()) {
+    pending_.changes.insert_or_assign(old.name, std::move(value));
+    pending_.items += items;
+    pending_.bytes += bytes;
+    return present_token();
+  }
+  stripe& here = stripe_of(hash);
+  {
+    const change_scope changing(*this, here);
+    stored::require(is_put ? store_.Put({}, old.name, *value) : store_.Delete({}, old.name),
+                    options_.path);
+  }
+  count(items, bytes);
+  return here.version.load(std::memory_order_relaxed);
+}
+
+void stored_items::space::together(base::function_ref<void()> work) {
+  if (gate_.is_mine()) return work();
+  token version = 0;
+  std::exception_ptr thrown;
+  {
+    const std::lock_guard alone(gate_);
+    try {
+      work();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    version = store_pending();
+  }
+  wait_for(version);
+  if (thrown) std::rethrow_exception(thrown);
+}
+
+/// Writes the changes of together(), and returns their token; 0 without changes. Afterwards there
+/// are none, also if the store refuses them.
+token stored_items::space::store_pending() {
+  if (pending_.changes.empty() && !record_.is_staged()) return 0;
+  token version = 0;
+  try {
+    version = write_pending();
+  } catch (...) {
+    // Replies may contain the token.
+    changes_.fetch_add(1, std::memory_order_acq_rel);
+    record_.end_stage(false);
+    pending_ = {};
+    throw;
+  }
+  for (const auto& [name, value] : pending_.changes) {
+    stripe_of(stored::hash_in(name)).version.store(version, std::memory_order_relaxed);
+  }
+  record_.end_stage(true);
+  count(pending_.items, pending_.bytes);
+  pending_ = {};
+  return version;
+}
+
+token stored_items::space::write_pending() {
+  db::WriteBatch batch;
+  db::WriteOptions how;
+  for (const auto& [name, value] : pending_.changes) {
+    if (value) {
+      batch.Put(name, *value);
+    } else {
+      batch.Delete(name);
+    }
+  }
+  if (record_.is_staged()) {
+    record_.add_staged(batch);
+    how.sync = true;
+  }
+  stored::require(store_.Write(how, &batch), options_.path);
+  const token version = changes_.fetch_add(1, std::memory_order_acq_rel) + 1;
+  if (how.sync) raise_durable(version);
+  return version;
+}
+
+token stored_items::space::erase_all(std::int64_t now_ms, std::int64_t from_ms) {
+  std::unique_lock alone(gate_, std::defer_lock);
+  const bool is_inside = gate_.is_mine();
+  if (!is_inside) alone.lock();
+  const stored::meta_record next = record_.after_erasure(now_ms, from_ms);
+  const bool is_now = next.generation != record_.generation();
+  if (is_inside) {
+    record_.stage(next);
+    if (is_now) {
+      pending_.items = -items_.sum();
+      pending_.bytes = -bytes_.sum();
+    }
+    return present_token();
+  }
+  record_.write(next);
+  if (is_now) count(-items_.sum(), -bytes_.sum());
+  const token version = changes_.fetch_add(1, std::memory_order_acq_rel) + 1;
+  raise_durable(version);
+  return version;
+}
+
+std::uint64_t stored_items::space::scan(std::uint64_t cursor, std::size_t count,
+                                        std::int64_t now_ms, visitor visit) {
+  std::uint64_t next = 0;
+  token version = 0;
+  {
+    const stored::space_gate::passage mine(gate_);
+    stored::merged_cursor at = cursor_from(cursor);
+    std::size_t left = std::max<std::size_t>(count, 1);
+    std::uint64_t hash = 0;
+    for (bool is_first = true; at.is_valid() && stored::is_item_key(at.key()); at.next()) {
+      const std::uint64_t here = stored::hash_in(at.key());
+      if (is_first || here != hash) {
+        if (left-- == 0) {
+          next = here;
+          break;
+        }
+        hash = here;
+        is_first = false;
+      }
+      if (!is_live(require_head(at.value()), now_ms)) continue;
+      const item seen = item_of(at.value(), hash, version_seen(hash, at.key()));
+      version = std::max(version, seen.version);
+      visit(stored::key_in(at.key()), seen);
+    }
+    stored::require(at.status(), options_.path);
+  }
+  wait_for(version);
+  return next;
+}
+
+void stored_items::space::count(std::int64_t items, std::int64_t bytes) noexcept {
+  items_.add(items);
+  bytes_.add(bytes);
+}
+
+std::uint64_t stored_items::space::total(const base::sharded_count& all, const std::int64_t& more) {
+  const stored::space_gate::passage mine(gate_);
+  const std::int64_t sum = all.sum() + (gate_.is_mine() ? more : 0);
+  // A sum of lines that change meanwhile can be wrong.
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(sum, 0));
+}
+
+void stored_items::space::make_durable() {
+  if (options_.is_durable_at_return) return;
+  // (2) acquire; synchronizes-with (1). Changes up to this token precede the sync.
+  const token reached = changes_.load(std::memory_order_acquire);
+  db::WriteBatch empty;
+  db::WriteOptions durably;
+  durably.sync = true;
+  stored::require(store_.Write(durably, &empty), options_.path);
+  raise_durable(reached);
+}
+
+void stored_items::space::raise_durable(token reached) noexcept {
+  token now = durable_.load(std::memory_order_relaxed);
+  while (now < reached &&
+         !durable_.compare_exchange_weak(now, reached, std::memory_order_relaxed)) {
+  }
+}
+
+/// Waits with `sync` until a change is durable. Calls in together() wait at its end.
+void stored_items::space::wait_for(token version) {
+  if (options_.sync && version > durable_token() && !gate_.is_mine()) make_durable();
+}
+
+token stored_items::space::durable_token() const {
+  const auto& of = options_.is_durable_at_return ? changes_ : durable_;
+  return of.load(std::memory_order_relaxed);
+}
+
+token stored_items::space::present_token() const {
+  const token last = changes_.load(std::memory_order_relaxed);
+  const bool has_changes = gate_.is_mine() && (!pending_.changes.empty() || record_.is_staged());
+  return has_changes ? last + 1 : last;
+}
+
+std::string stored_items::space::guarantee() const {
+  std::string sentence;
+  store_.GetProperty("outlast.guarantee", &sentence);
+  return sentence;
+}
+
+stored_items::stored_items(db::DB& store, const stored_items_options& options)
+    : space_(std::make_unique<space>(store, options)) {}
+stored_items::~stored_items() = default;
+
+bool stored_items::read(std::string_view key, std::int64_t now_ms, use how, reader look) {
+  return space_->read(key, now_ms, how, look);
+}
+change_result stored_items::modify(std::string_view key, std::int64_t now_ms, decider decide) {
+  return space_->modify(key, now_ms, decide);
+}
+void stored_items::together(base::function_ref<void()> work) { space_->together(work); }
+token stored_items::erase_all(std::int64_t now_ms, std::int64_t from_ms) {
+  return space_->erase_all(now_ms, from_ms);
+}
+std::uint64_t stored_items::scan(std::uint64_t cursor, std::size_t count, std::int64_t now_ms,
+                                 visitor visit) {
+  return space_->scan(cursor, count, now_ms, visit);
+}
+sweep_result stored_items::sweep(std::int64_t now_ms, std::size_t count) {
+  return space_->sweep(now_ms, count);
+}
+void stored_items::make_durable() { space_->make_durable(); }
+std::uint64_t stored_items::items() const { return space_->items(); }
+std::uint64_t stored_items::bytes() const { return space_->bytes(); }
+token stored_items::durable_token() const { return space_->durable_token(); }
+token stored_items::present_token() const { return space_->present_token(); }
+std::string stored_items::guarantee() const { return space_->guarantee(); }
+
+}  // namespace outlast::server

@@ -1,4 +1,5 @@
 outlast_sources(outlast_server server
+  engine.cpp
   memcached/changes.cpp
   memcached/classic.cpp
   memcached/lines.cpp

@@ -1,6 +1,7 @@
 outlast_headers(outlast_server server
   cached_items.hpp
   conversation.hpp
+  engine.h
   items.hpp
   memcached.hpp
   resp.hpp

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -412,6 +413,34 @@ TEST(StoredItems, refuse_a_later_format_and_a_damaged_record) {
   ASSERT_TRUE(at.home->Put({}, key, record).ok());
   at.open();
   EXPECT_EQ(value_in(*at, "a"), "1");
+}
+
+TEST(StoredItems, have_the_bytes_of_the_example_in_the_page_about_the_format) {
+  served_store at;
+  at.close();
+  ASSERT_TRUE(at.home.open().ok());
+  const std::string record_key(1, '\0');
+  std::string record = test::value_of(*at.home, record_key);
+  EXPECT_EQ(record.substr(0, 8), "ostvitem");
+  std::fill(record.begin() + 16, record.begin() + 32, '\0');
+  ASSERT_TRUE(at.home->Put({}, record_key, record).ok());
+  at.open();
+  at->modify("key", 1'000, [](const item*) {
+    item_change change = change_of(kind::put);
+    change.front = "value";
+    change.flags = 5;
+    return change;
+  });
+  std::string expected(45, '\0');
+  expected[0] = '\1';
+  expected[16] = '\xe8';
+  expected[17] = '\3';
+  expected[32] = '\5';
+  expected.replace(40, 5, "value");
+  const test::entries content = test::content_of(*at.home);
+  ASSERT_EQ(content.size(), 2U);
+  EXPECT_EQ(content[1].first, "\x01\xdf\x61\xb3\x0b\x68\x42\x17\xc0key");
+  EXPECT_EQ(content[1].second, expected);
 }
 
 /// Keys from the last to the first.

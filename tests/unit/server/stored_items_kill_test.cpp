@@ -118,7 +118,9 @@ TEST_P(stored_items_and_kills, give_no_number_twice) {
     // The last number may have been given, but not reported.
     const std::uint64_t next = put(*at, "k0", "y").unique;
     at->scan(0, 10, noon_ms, [&](std::string_view key, const item& one) {
-      if (key != "k0") ASSERT_LT(one.unique, next);
+      if (key != "k0") {
+        ASSERT_LT(one.unique, next);
+      }
     });
     ASSERT_GT(next, greatest);
     greatest = next;

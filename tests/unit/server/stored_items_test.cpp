@@ -467,7 +467,9 @@ TEST(StoredItems, a_damaged_item_is_reported_and_passed_by_a_sweep) {
   put(*at, "a", "1", noon_ms, noon_ms + 1);
   put(*at, "b", "1");
   for (const auto& [key, value] : test::content_of(*at.home)) {
-    if (key.ends_with("b")) ASSERT_TRUE(at.home->Put({}, key, "short").ok());
+    if (key.ends_with("b")) {
+      ASSERT_TRUE(at.home->Put({}, key, "short").ok());
+    }
   }
   EXPECT_THROW(value_in(*at, "b"), corruption);
   EXPECT_THROW(put(*at, "b", "2"), corruption);

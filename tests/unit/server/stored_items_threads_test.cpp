@@ -131,7 +131,9 @@ TEST_P(stored_items_of_threads, survive_sweeps_and_erasures_during_changes) {
         const std::int64_t now = ++now_ms;
         put(*at, "gone" + std::to_string(i % 20), "x", now, now + 1);
         put(*at, key, std::to_string(i), now, i % 2 == 0 ? now : 0);
-        if (i % 2 == 1) ASSERT_EQ(value_in(*at, key, now), std::to_string(i));
+        if (i % 2 == 1) {
+          ASSERT_EQ(value_in(*at, key, now), std::to_string(i));
+        }
       }
       --working;
       return;

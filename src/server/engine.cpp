@@ -263,7 +263,7 @@ int outlast_space_sweep(outlast_space* space, int64_t now_ms, size_t count) {
   return c_engine::without_exceptions([&] { space->files->sweep(now_ms, count); });
 }
 
-int outlast_conversation_open(outlast_space* space, outlast_protocol protocol,
+int outlast_conversation_open(outlast_space* space, int protocol,
                               outlast_conversation** conversation) {
   if (conversation == nullptr) return c_engine::fail(outlast_bad_argument, "conversation is NULL");
   *conversation = nullptr;

@@ -97,8 +97,9 @@ int outlast_space_make_durable(outlast_space* space);
 /// continues there with the next call. One thread at a time. Milliseconds since 1970.
 int outlast_space_sweep(outlast_space* space, int64_t now_ms, size_t count);
 
-/// Begins a conversation. Sets *conversation, or NULL after a failure.
-int outlast_conversation_open(outlast_space* space, enum outlast_protocol protocol,
+/// Begins a conversation of a protocol (enum outlast_protocol). Sets *conversation, or NULL after a
+/// failure.
+int outlast_conversation_open(outlast_space* space, int protocol,
                               outlast_conversation** conversation);
 /// Ends a conversation. Does nothing for NULL.
 void outlast_conversation_close(outlast_conversation* conversation);

@@ -140,8 +140,7 @@ int engine_refuses_wrong_arguments(const char* directory) {
   REQUIRE(outlast_feed(NULL, "x", 1, 0, NULL) == outlast_bad_argument);
 
   REQUIRE(outlast_space_open_store(directory, NULL, &space) == outlast_ok);
-  REQUIRE(outlast_conversation_open(space, (enum outlast_protocol)7, &client) ==
-          outlast_bad_argument);
+  REQUIRE(outlast_conversation_open(space, 7, &client) == outlast_bad_argument);
   REQUIRE(client == NULL);
   REQUIRE(outlast_conversation_open(space, outlast_resp, NULL) == outlast_bad_argument);
   REQUIRE(outlast_conversation_open(space, outlast_resp, &client) == outlast_ok);

@@ -23,7 +23,7 @@ class DB;
 namespace outlast::server {
 
 struct stored_items_options {
-  std::string path;  ///< of the store, for error texts
+  std::string path = {};  ///< of the store, for error texts
   /// Every change is durable when the call that makes it returns. A read then returns only data
   /// that is durable. Concurrent changes share the waits for the device.
   bool sync = false;

@@ -173,6 +173,18 @@ TEST(StoredItems, an_erasure_at_a_later_time_spares_what_is_stored_from_then_on)
   EXPECT_EQ(at->items(), 2U);
 }
 
+TEST(StoredItems, an_erasure_that_a_sweep_has_found_due_does_not_depend_on_the_clock) {
+  served_store at;
+  for (int i = 0; i < 10; ++i) put(*at, std::to_string(i), "1");
+  at->erase_all(noon_ms, noon_ms + 1'000);
+  EXPECT_EQ(at->sweep(noon_ms + 1'000, 3).removed, 3U);
+  at.open();
+  EXPECT_TRUE(all_in(*at, 7, noon_ms).empty()) << "the clock has moved back";
+  put(*at, "a", "1", noon_ms);
+  EXPECT_EQ(sweep_all(*at, noon_ms), 7U);
+  EXPECT_EQ(value_in(*at, "a", noon_ms), "1");
+}
+
 TEST(StoredItems, a_later_erasure_replaces_a_time_that_is_not_reached) {
   served_store at;
   put(*at, "a", "1");

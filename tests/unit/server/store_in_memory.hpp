@@ -23,6 +23,8 @@ class store_in_memory final : public db::DB {
   store_in_memory() = default;
   explicit store_in_memory(contents from) : now_(from), durable_(std::move(from)) {}
 
+  /// Called before a write with `sync`.
+  std::function<void()> before_sync = [] {};
   /// Called after a write is visible, before its call returns, with its `sync`.
   std::function<void(bool)> after_write = [](bool) {};
   /// Called when an iterator is destroyed.
@@ -41,6 +43,7 @@ class store_in_memory final : public db::DB {
     return DB::Delete(options, key);
   }
   db::Status Write(const db::WriteOptions& options, db::WriteBatch* updates) override {
+    if (options.sync) before_sync();
     {
       const std::lock_guard lock(mutex_);
       writer to(now_);

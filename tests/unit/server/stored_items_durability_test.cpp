@@ -85,6 +85,30 @@ TEST(StoredItemsDurability, the_present_token_covers_an_absence_that_a_reader_se
   EXPECT_GE(present, erased);
 }
 
+TEST(StoredItemsDurability, a_reader_waits_with_sync_until_what_it_sees_is_durable) {
+  store_in_memory store;
+  stored_items items(store, {.sync = true});
+  put(items, "a", "1");
+  put(items, "b", "1");
+  std::atomic<bool> is_visible{false};
+  store.before_sync = [] { std::this_thread::sleep_for(std::chrono::milliseconds(30)); };
+  store.after_write = [&](bool) { is_visible.store(true); };
+  const auto expect_durable = [&](const std::function<void()>& change, std::string_view key,
+                                  const std::string& seen) {
+    is_visible.store(false);
+    std::thread writer(change);
+    while (!is_visible.load()) std::this_thread::yield();
+    EXPECT_EQ(value_in(items, key), seen);
+    store_in_memory rest(store.after_power_cut());
+    stored_items left(rest);
+    EXPECT_EQ(value_in(left, key), seen);
+    writer.join();
+  };
+  expect_durable([&] { put(items, "a", "2"); }, "a", "2");
+  expect_durable([&] { erase(items, "a"); }, "a", "(none)");
+  expect_durable([&] { items.together([&] { put(items, "b", "2"); }); }, "b", "2");
+}
+
 TEST(StoredItemsDurability, a_change_during_a_sync_is_not_covered_by_it) {
   store_in_memory store;
   stored_items items(store);

@@ -15,6 +15,8 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -568,6 +570,31 @@ TEST_F(conversations_over_a_store, serve_both_protocols_over_an_opening) {
   open();
   EXPECT_EQ(resp("DBSIZE\r\nGET r\r\n"), ":1\r\n$1\r\n1\r\n");
   EXPECT_EQ(memcached("get a q\r\n"), "END\r\n");
+}
+
+TEST_F(conversations_over_a_store, walk_with_cursors_of_64_bits) {
+  start();
+  std::set<std::string> expected;
+  for (int i = 0; i < 100; ++i) {
+    expected.insert("key" + std::to_string(i));
+    ASSERT_EQ(resp("SET key" + std::to_string(i) + " x\r\n"), "+OK\r\n");
+  }
+  std::set<std::string> found;
+  std::string cursor = "0";
+  bool is_long = false;
+  do {
+    std::istringstream reply(resp("SCAN " + cursor + " COUNT 7\r\n"));
+    std::string word;
+    ASSERT_TRUE(reply >> word >> word >> cursor);
+    is_long = is_long || cursor.size() > 18;
+    while (reply >> word) {
+      if (word.starts_with("key")) {
+        EXPECT_TRUE(found.insert(word).second) << word;
+      }
+    }
+  } while (cursor != "0");
+  EXPECT_EQ(found, expected);
+  EXPECT_TRUE(is_long);
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ struct sweep_result {
   bool is_at_end = false;   ///< the next sweep begins with the first item
 };
 
-/// The items in a store. A token is the number of a change since the space was opened.
+/// The items in a store. A token is the number of a change since the space was opened. The token of
+/// an item that is read can be that of a later change of another key in the same stripe.
 ///
 /// The time of the last use and the mark of a read are in a table of a fixed size. They are unknown
 /// after an opening, and if another key has replaced them.

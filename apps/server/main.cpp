@@ -237,8 +237,8 @@ class process_file {
   std::string path_;
 };
 
-/// Opens the cache. A server that was killed keeps its file until the kernel has removed it, so that
-/// a restart can be early.
+/// Opens the cache. A server that was killed keeps its file until the kernel has removed it. So a
+/// restart can be too early, and waits.
 std::unique_ptr<key_space> open_patiently(const cache_settings& wanted) {
   constexpr std::chrono::milliseconds interval{20};
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);

@@ -53,6 +53,7 @@ if(OUTLAST_SERVER)
       server/connection.cpp
       server/daemon.cpp
       server/service.cpp
+      server/store_space.cpp
     LIBRARIES outlast_server)
 endif()
 

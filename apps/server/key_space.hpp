@@ -1,5 +1,5 @@
-// The data of the server: a cache in the file of a pool, with the thread that removes what has
-// expired.
+// The data of the server: a cache in the file of a pool, or a store in a directory, with the thread
+// that removes what has expired.
 #pragma once
 
 #include <outlast/server/items.hpp>
@@ -36,6 +36,10 @@ class key_space {
 
 /// Opens or creates the cache. Throws outlast::error, std::bad_alloc, std::system_error.
 [[nodiscard]] std::unique_ptr<key_space> open_cache(const cache_settings& wanted);
+
+/// Opens or creates the store in a directory. Throws outlast::error, std::bad_alloc,
+/// std::system_error.
+[[nodiscard]] std::unique_ptr<key_space> open_store(const std::string& directory);
 
 /// Returns the milliseconds since 1970.
 [[nodiscard]] inline std::int64_t now_ms() {

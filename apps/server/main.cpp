@@ -32,6 +32,7 @@ namespace {
 /// What the command line and the configuration file contain, in their units.
 struct arguments {
   std::string file;
+  std::string mode = "cache";
   std::vector<std::string> addresses;
   std::uint16_t port = 11211;
   int memcached_port = -1;
@@ -56,9 +57,7 @@ struct arguments {
   std::string process_file;
 };
 
-void add_options(CLI::App& program, arguments& to) {
-  program.add_option("pool", to.file, "File of the pool, which is created if it is missing")
-      ->required();
+void add_sockets(CLI::App& program, arguments& to) {
   program
       .add_option("-p,--port", to.port,
                   "TCP port for both protocols; 0: none. The first bytes of a connection decide")
@@ -76,6 +75,20 @@ void add_options(CLI::App& program, arguments& to) {
       .add_option("-a,--unix-mask,--unixsocketperm", to.path_mode,
                   "Access mode of the Unix socket, octal")
       ->capture_default_str();
+}
+
+void add_options(CLI::App& program, arguments& to) {
+  program
+      .add_option("pool", to.file,
+                  "File of the pool, or directory of the store; created if it is missing")
+      ->required();
+  program
+      .add_option("--mode", to.mode,
+                  "cache: items are evicted, and a kill removes the last 20 ms of changes; store: "
+                  "items stay, and a kill removes nothing")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cache", "store"}));
+  add_sockets(program, to);
   program
       .add_option("-m,--memory-limit,--maxmemory-mb", to.memory_mb,
                   "Megabytes of items beyond which the least used ones are evicted")
@@ -181,6 +194,7 @@ std::vector<listening> sockets_of(const arguments& given, spoken both) {
 
 server_settings settings_of(const arguments& given) {
   server_settings made;
+  if (given.mode == "store") made.store = given.file;
   made.cache.file = given.file;
   made.cache.limit_bytes = given.memory_mb << 20;
   made.cache.evicts = !given.never_evicts;
@@ -237,14 +251,14 @@ class process_file {
   std::string path_;
 };
 
-/// Opens the cache. A server that was killed keeps its file until the kernel has removed it. So a
-/// restart can be too early, and waits.
-std::unique_ptr<key_space> open_patiently(const cache_settings& wanted) {
+/// Opens the cache or store. A server that was killed keeps its file until the kernel has removed
+/// it. So a restart can be too early, and waits.
+std::unique_ptr<key_space> open_patiently(const server_settings& wanted) {
   constexpr std::chrono::milliseconds interval{20};
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   for (;;) {
     try {
-      return open_cache(wanted);
+      return wanted.store.empty() ? open_cache(wanted.cache) : open_store(wanted.store);
     } catch (const error& refused) {
       const bool is_late = std::chrono::steady_clock::now() >= end;
       if (refused.reason() != errc::already_open || is_late) throw;
@@ -258,7 +272,7 @@ void serve(const arguments& given) {
   log lines(given.log_file);
   raise_limit(settings.max_connections, lines);
   const auto began = std::chrono::steady_clock::now();
-  const std::unique_ptr<key_space> space = open_patiently(settings.cache);
+  const std::unique_ptr<key_space> space = open_patiently(settings);
   {
     daemon* running = nullptr;
     if (given.allows_shutdown) {

@@ -34,6 +34,7 @@ struct listening {
 
 struct server_settings {
   cache_settings cache;
+  std::string store;  ///< directory of a store; empty: the server is a cache
   std::vector<listening> listen;
   unsigned threads = 2;
   std::size_t max_connections = 1024;

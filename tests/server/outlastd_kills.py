@@ -5,10 +5,11 @@ Each writer has keys of its own and counts their versions up. On the durable por
 that its change survives: afterwards each key has the last version that was acknowledged, or a later
 one that was sent. A reader never sees a version that a later server has not.
 
+With --mode store the server has a store, and the writers use the usual port: a kill loses nothing there.
 With --undurable the writers use the port whose replies do not wait. Then this program must find that
 changes were lost: it shows that it can.
 
-usage: outlastd_kills.py PROGRAM [--kills N] [--seed N] [--directory DIR] [--undurable]
+usage: outlastd_kills.py PROGRAM [--kills N] [--seed N] [--directory DIR] [--mode MODE] [--undurable]
 """
 import argparse
 import contextlib
@@ -111,6 +112,7 @@ def main():
     parser.add_argument("--kills", type=int, default=15)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--directory")
+    parser.add_argument("--mode", default="cache")
     parser.add_argument("--undurable", action="store_true")
     given = parser.parse_args()
     source = random.Random(given.seed)
@@ -120,7 +122,7 @@ def main():
     first_answers = []
     home = contextlib.nullcontext(given.directory) if given.directory else served.temporary()
     with home as directory:
-        server = served.Server(given.program, directory, "-t", "2", "-m", "64")
+        server = served.Server(given.program, directory, "-t", "2", "-m", "64", "--mode", given.mode)
         for kill in range(given.kills + 1):
             began = time.monotonic()
             server.start()
@@ -142,7 +144,8 @@ def main():
                 break
             writers = [Writer(i, state, source.random()) for i in range(WRITERS)]
             for writer in writers:
-                writer.port = server.port if given.undurable else server.durable_port
+                is_plain = given.undurable or given.mode == "store"
+                writer.port = server.port if is_plain else server.durable_port
                 writer.start()
             time.sleep(source.uniform(0.0, 0.15))
             server.kill()

@@ -349,6 +349,49 @@ def test_flush_all_and_expiry_outlive_a_kill(directory):
     server.end()
 
 
+def test_a_store_keeps_all_items_and_transactions_whole_over_kills(directory):
+    server = served.Server(PROGRAM, directory, "--mode", "store", name="store").start()
+    with served.Lines(server.port) as client:
+        for i in range(1000):
+            assert client.set(b"k%d" % i, b"v%d" % i) == b"STORED"
+    done = [0]
+
+    def write():
+        request = b"".join([b"MULTI\r\n"] + [b"INCR n%d\r\n" % i for i in range(5)] + [b"EXEC\r\n"])
+        try:
+            with socket.create_connection(("127.0.0.1", server.port), 10) as client:
+                while True:
+                    client.sendall(request)
+                    recv_until(client, b":%d\r\n" % (done[0] + 1))
+                    done[0] += 1
+        except (OSError, AssertionError):
+            pass
+
+    for _ in range(5):
+        before = done[0]
+        crew = threading.Thread(target=write)
+        crew.start()
+        end = time.monotonic() + 20
+        while done[0] < before + 20:
+            assert time.monotonic() < end
+            time.sleep(0.005)
+        server.kill()
+        crew.join()
+        server.start()
+        with served.Lines(server.port) as client:
+            values = {int(client.get(b"n%d" % i)) for i in range(5)}
+            assert len(values) == 1 and values <= {done[0], done[0] + 1}, (values, done)
+            done[0] = values.pop()
+    with served.Lines(server.durable_port) as client:
+        assert client.get(b"k999") == b"v999"
+        client.send(b"delete k999\r\n")
+        assert client.line() == b"DELETED"
+    text = refused("--mode", "store", "-p", "0", "-s", f"{directory}/other", str(server.pool))
+    assert str(server.pool) in text and "LOCK" in text, text
+    assert server.metrics()["outlast_items"] == 1004
+    assert server.end() == 0
+
+
 def main():
     tests = {name: each for name, each in globals().items() if name.startswith("test_")}
     wanted = sys.argv[2:] or list(tests)

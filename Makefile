@@ -17,7 +17,7 @@ CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 SUITES := tools/run_suites --build "$(BUILD)" --jobs $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo demo-server test test-all check bench bench-quick bench-large bench-scaling bench-store bench-pools test-dax crash crash-long kill soak powercut store-differential fuzz format package test-package docs generated golden clean
+.PHONY: build demo demo-server bench-server test test-all check bench bench-quick bench-large bench-scaling bench-store bench-pools test-dax crash crash-long kill soak powercut store-differential fuzz format package test-package docs generated golden clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
@@ -69,6 +69,11 @@ test-dax: dax-dependencies
 demo-server: server-dependencies
 	@tools/build release "$(BUILD)/release" $(JOBS) outlastd
 	@tools/demo_server "$(BUILD)/release/bin/outlastd" $(ARGS)
+
+## bench-server: outlastd beside memcached and Redis, in turn; some minutes
+bench-server: server-dependencies
+	@tools/build release "$(BUILD)/release" $(JOBS) outlastd
+	@tools/bench_server "$(BUILD)/release/bin/outlastd" $(ARGS)
 
 ## test-server-protocols: the server's protocols beside memcached and redis-server, which must be installed; minutes
 test-server-protocols: test-dependencies

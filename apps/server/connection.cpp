@@ -1,6 +1,7 @@
 #include <apps/server/connection.hpp>
 
 #include <asio/buffer.hpp>
+#include <asio/error.hpp>
 #include <asio/write.hpp>
 
 #include <arpa/inet.h>
@@ -53,6 +54,7 @@ connection::connection(socket made, counted_connection counted, service& in,
 connection::~connection() { in_.counts.pending_bytes.fetch_sub(counted_); }
 
 void connection::begin() {
+  socket_.non_blocking(true);
   if (protocol_ != spoken::either) talk_ = make_conversation(in_, protocol_, ends());
   place_ = among_.all.insert(among_.all.end(), shared_from_this());
   read();
@@ -100,18 +102,22 @@ bool connection::may_process() const {
 /// Executes the requests that were received, and reads on unless replies are pending.
 void connection::process() {
   try {
-    while (may_process()) {
-      if (converse()) continue;
+    for (;;) {
+      while (may_process()) {
+        if (converse()) continue;
+        flush();
+        if (!closes_ && !has_ended_) read();
+        return;
+      }
       flush();
-      if (!closes_) read();
-      return;
+      if (closes_ || has_ended_) return;
+      if (!may_process()) break;
     }
   } catch (const std::bad_alloc&) {
     return abort();  // a part of a reply may be missing
   }
   is_stalled_ = true;
   in_.counts.stalls.fetch_add(1, std::memory_order_relaxed);
-  flush();
 }
 
 /// Passes input to the protocol. Returns whether it has more to do. Throws std::bad_alloc.
@@ -150,19 +156,36 @@ void connection::count_pending() {
 
 /// Sends the replies that may be sent.
 void connection::flush() {
-  if (has_ended_ || is_sending_) return;
-  pending_.take(in_.space.items().durable_token(), sending_);
-  const bool never_ends = !pending_.empty() && in_.space.has_failed();
-  if (!pending_.empty() && !never_ends && !is_held_) hold();
+  while (!has_ended_ && !is_sending_) {
+    pending_.take(in_.space.items().durable_token(), sending_);
+    const bool never_ends = !pending_.empty() && in_.space.has_failed();
+    if (!pending_.empty() && !never_ends && !is_held_) hold();
+    if (sending_.empty()) {
+      if (never_ends) return abort();
+      if (pending_.empty() && closes_) finish();
+      return;
+    }
+    send();
+  }
+}
+
+/// Sends what the socket takes now, and the rest later.
+void connection::send() {
+  std::error_code wrong;
+  const std::size_t count = socket_.write_some(asio::buffer(sending_), wrong);
+  if (wrong && wrong != asio::error::would_block && wrong != asio::error::try_again) {
+    return abort();
+  }
+  sending_.erase(0, count);
+  count_pending();
   if (sending_.empty()) {
-    if (never_ends) return abort();
-    if (pending_.empty() && closes_) finish();
+    last_use_ = std::chrono::steady_clock::now();
     return;
   }
   is_sending_ = true;
   asio::async_write(socket_, asio::buffer(sending_),
-                    [self = shared_from_this()](const std::error_code& wrong, std::size_t) {
-                      self->sent(wrong);
+                    [self = shared_from_this()](const std::error_code& failed, std::size_t) {
+                      self->sent(failed);
                     });
 }
 

@@ -38,7 +38,7 @@ class connection final : public std::enable_shared_from_this<connection> {
              const listening& how);
   ~connection();
 
-  /// Begins to read. Throws std::bad_alloc.
+  /// Begins to read. Throws std::bad_alloc, std::system_error.
   void begin();
   /// Sends the replies that may be sent now.
   void release();
@@ -56,6 +56,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   bool converse();
   [[nodiscard]] bool may_process() const;
   void flush();
+  void send();
   void sent(const std::error_code& wrong);
   void hold();
   void count_pending();

@@ -162,8 +162,8 @@ void daemon::accepted(accepting& on, loop& by, const std::error_code& wrong, str
                             counted = counted_connection(service_.counts)]() mutable {
     try {
       by.serve(std::move(owned), std::move(counted), how);
-    } catch (const std::bad_alloc&) {
-      // The connection is closed: the client sees its end.
+    } catch (const std::exception&) {
+      // There is no memory. The connection is closed: the client sees its end.
     }
   });
   accept(on);

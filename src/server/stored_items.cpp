@@ -311,25 +311,12 @@ std::uint64_t stored_items::space::scan(std::uint64_t cursor, std::size_t count,
   token version = 0;
   {
     const stored::space_gate::passage mine(gate_);
-    stored::merged_cursor at = cursor_from(cursor);
-    std::size_t left = std::max<std::size_t>(count, 1);
-    std::uint64_t hash = 0;
-    for (bool is_first = true; at.is_valid() && stored::is_item_key(at.key()); at.next()) {
-      const std::uint64_t here = stored::hash_in(at.key());
-      if (is_first || here != hash) {
-        if (left-- == 0) {
-          next = here;
-          break;
-        }
-        hash = here;
-        is_first = false;
-      }
-      if (!is_live(require_head(at.value()), now_ms)) continue;
+    next = walk(cursor, count, [&](const stored::merged_cursor& at, std::uint64_t hash) {
+      if (!is_live(require_head(at.value()), now_ms)) return;
       const item seen = item_of(at.value(), hash, version_seen(hash, at.key()));
       version = std::max(version, seen.version);
       visit(stored::key_in(at.key()), seen);
-    }
-    stored::require(at.status(), options_.path);
+    });
   }
   wait_for(version);
   return next;

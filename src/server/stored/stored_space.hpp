@@ -9,8 +9,10 @@
 #include <src/server/stored/pending_changes.hpp>
 #include <src/server/stored/space_gate.hpp>
 #include <src/server/stored/space_record.hpp>
+#include <src/server/stored/status_errors.hpp>
 #include <src/server/stored/use_table.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -100,6 +102,25 @@ class stored_items::space {
   [[nodiscard]] token version_seen(std::uint64_t hash, std::string_view name);
   [[nodiscard]] item item_of(std::string_view value, std::uint64_t hash, token version) const;
   [[nodiscard]] stored::merged_cursor cursor_from(std::uint64_t hash);
+  /// Calls `visit(cursor, hash)` with the stored items of the next `count` hashes. Returns the hash
+  /// from which the next call continues, or 0 at the end. Requires: the thread has passed the gate.
+  template <class Visit>
+  std::uint64_t walk(std::uint64_t from, std::size_t count, Visit&& visit) {
+    stored::merged_cursor at = cursor_from(from);
+    std::size_t left = std::max<std::size_t>(count, 1);
+    std::uint64_t hash = 0;
+    for (bool is_first = true; at.is_valid() && stored::is_item_key(at.key()); at.next()) {
+      const std::uint64_t here = stored::hash_in(at.key());
+      if (is_first || here != hash) {
+        if (left-- == 0) return here;
+        hash = here;
+        is_first = false;
+      }
+      visit(at, hash);
+    }
+    stored::require(at.status(), options_.path);
+    return 0;
+  }
 
   change_result change(std::uint64_t hash, std::string_view key, std::int64_t now_ms,
                        decider decide);

@@ -42,28 +42,14 @@ std::vector<std::string> stored_items::space::find_removable(std::int64_t now_ms
                                                              sweep_result& result) {
   const stored::space_gate::passage mine(gate_);
   std::vector<std::string> names;
-  stored::merged_cursor at = cursor_from(sweep_cursor_);
-  std::size_t left = std::max<std::size_t>(limit, 1);
-  std::uint64_t next = 0;
-  std::uint64_t hash = 0;
-  for (bool is_first = true; at.is_valid() && stored::is_item_key(at.key()); at.next()) {
-    const std::uint64_t here = stored::hash_in(at.key());
-    if (is_first || here != hash) {
-      if (left-- == 0) {
-        next = here;
-        break;
-      }
-      hash = here;
-      is_first = false;
-    }
+  const auto look = [&](const stored::merged_cursor& at, std::uint64_t) {
     ++result.visited;
     // A read reports damage. The sweep passes it, because it would stop there for ever.
-    if (at.value().size() < sizeof(stored::item_head)) continue;
+    if (at.value().size() < sizeof(stored::item_head)) return;
     if (!is_live(require_head(at.value()), now_ms)) names.emplace_back(at.key());
-  }
-  stored::require(at.status(), options_.path);
-  sweep_cursor_ = next;
-  result.is_at_end = next == 0;
+  };
+  sweep_cursor_ = walk(sweep_cursor_, limit, look);
+  result.is_at_end = sweep_cursor_ == 0;
   return names;
 }
 

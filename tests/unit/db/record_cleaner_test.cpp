@@ -46,6 +46,19 @@ class cleaned_engines : public record_engines<Variant> {
       this->store->put("ballast", model["ballast"], true);
     }
   }
+  /// Puts keys with long values, from number `keys` on, until the store is full.
+  void fill(int& keys, content& model) {
+    for (bool is_full = false; !is_full;) {
+      const std::string key = "key" + std::to_string(keys);
+      try {
+        this->store->put(key, std::string(3000, 'x'), true);
+        model[key] = std::string(3000, 'x');
+        ++keys;
+      } catch (const out_of_space&) {
+        is_full = true;
+      }
+    }
+  }
   /// Opens the store again without threads: spoil_values() reads memory that they write.
   void open_without_threads() {
     pool_detail::test_hooks().stores_have_no_threads = true;
@@ -229,16 +242,7 @@ TYPED_TEST(cleaned_engines, that_are_full_can_erase_after_their_cleaner) {
   content model;
   this->put_ballast(model);
   int keys = 0;
-  for (bool is_full = false; !is_full;) {
-    const std::string key = "key" + std::to_string(keys);
-    try {
-      this->store->put(key, std::string(3000, 'x'), true);
-      model[key] = std::string(3000, 'x');
-      ++keys;
-    } catch (const out_of_space&) {
-      is_full = true;
-    }
-  }
+  this->fill(keys, model);
   for (int round = 0; round < 5; ++round) {
     this->open_without_threads();
     try {
@@ -261,19 +265,7 @@ TYPED_TEST(cleaned_engines, that_are_full_can_erase_and_write_again) {
   content model;
   this->put_ballast(model);
   int keys = 0;
-  const auto fill = [&] {
-    for (bool is_full = false; !is_full;) {
-      const std::string key = "key" + std::to_string(keys);
-      try {
-        this->store->put(key, std::string(3000, 'x'), true);
-        model[key] = std::string(3000, 'x');
-        ++keys;
-      } catch (const out_of_space&) {
-        is_full = true;
-      }
-    }
-  };
-  fill();
+  this->fill(keys, model);
   this->expect_content(model);
   const int first_keys = keys;
   for (int round = 0; round < 3; ++round) {
@@ -290,7 +282,7 @@ TYPED_TEST(cleaned_engines, that_are_full_can_erase_and_write_again) {
     this->expect_content(model);
     this->kill_and_open();
     this->expect_content(model);
-    fill();
+    this->fill(keys, model);
   }
 }
 

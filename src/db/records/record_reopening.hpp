@@ -104,7 +104,13 @@ std::uint64_t record_store<D, Shape>::reopen(const stored_blocks& blocks, found_
     use_kept();
     {
       const domain::tolerates_freed<D> looking;
-      for (const auto& [block, stride] : blocks) adopt_kept(block, stride, found);
+      // A seal that a kill left in the caches is durable before copies of its segment: a record
+      // counts, and not its copy, if its segment was sealed.
+      const bool persists = D::flushes() && this->pool().pages().blocks_may_be_unflushed();
+      for (const auto& [block, stride] : blocks) {
+        if (persists) domain::flush<D>(block, sizeof(segment_header));
+        adopt_kept(block, stride, found);
+      }
       seal_found(found);
     }
     segments_.free_kept();

@@ -258,14 +258,14 @@ std::byte* record_store<D, Shape>::reserve_room(hand& mine, std::size_t bytes) {
   return take_room(*mine.dedicated, bytes);
 }
 /// Returns whether a write may use the segment of last copies, or for erasures a new one. While a
-/// block is missing that must be kept back, half of the segment is for erasures.
+/// block is missing that must be kept back, half of the segment is for erasures. While both are
+/// missing the segment has copies of one victim only: so it is free if a crash interrupts these.
 template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::may_use_last_space(purpose why, std::size_t bytes) {
-  if (why == purpose::erase) return true;
-  if (last_copies_ == nullptr) return false;
+  if (last_copies_ == nullptr) return why == purpose::erase;
   const std::size_t rest = last_copies_->bytes - last_copies_->end.load(relaxed);
-  if (rest < bytes) return false;
-  const bool has_half = rest - bytes >= last_copies_->bytes / 2;
+  if (rest < bytes) return why == purpose::erase;
+  const bool has_half = why == purpose::erase || rest - bytes >= last_copies_->bytes / 2;
   return segments_.has_kept(has_half ? 1 : segment_space<D, Shape>::max_kept, 0);
 }
 /// Returns space in `open`, or in a new segment that replaces it. Throws out_of_space,

@@ -181,7 +181,7 @@ unsigned record_store<D, Shape>::copy_some(hand& mine, group_of_records& of, uns
     if (!of.all[end].is_copied()) continue;
     const std::size_t its = bytes_of(record_at(of.all[end].from));
     // As a last resort a record alone must fit into a new segment.
-    const bool is_enough = bytes <= room || why == purpose::last_resort;
+    const bool is_enough = bytes <= room || why != purpose::clean;
     if (bytes != 0 && is_enough && bytes + its > room) break;
     bytes += its;
   }
@@ -559,26 +559,29 @@ bool record_store<D, Shape>::make_space(std::uint64_t before, std::uint64_t end)
   // Versions that no snapshot sees any more hide that their records do not count.
   if (!is_done() && objects_.template count<node>() != 0) collect();
   bool has_sealed = false;
-  bool must_fit = true;
+  // Victims that surely fit; then those that may not, but leave a block for another; then all.
+  constexpr unsigned surely = 0, with_a_block = 1, all = 2;
+  unsigned which = surely;
   for (bool has_cleaned = true; !is_done();) {
     if (!has_cleaned && !await_cleaners()) {
-      if (must_fit) {
-        must_fit = false;  // small blocks, whose number is not known, may suffice
+      if (which != all) {
+        ++which;  // small blocks, whose number is not known, may suffice
       } else if (!has_sealed && segments_.have_open_rest(last_copies_)) {
         // Threads that write nothing more may have segments that are almost empty.
         seal_all(false);
-        has_sealed = must_fit = true;
+        has_sealed = true;
+        which = surely;
       } else {
         return false;
       }
     }
     try {
-      has_cleaned = clean(Shape::max_segment_bytes,
-                          {.percent = Shape::least_gain_percent,
-                           .before = end,
-                           .most_live_bytes = must_fit ? segments_.room_for_copies(last_copies_)
-                                                       : ~std::uint64_t{0}},
-                          last_copies_, purpose::last_resort);
+      const std::uint64_t most =
+          which == surely ? segments_.room_for_copies(last_copies_) : ~std::uint64_t{0};
+      has_cleaned =
+          clean(Shape::max_segment_bytes,
+                {.percent = Shape::least_gain_percent, .before = end, .most_live_bytes = most},
+                last_copies_, which == with_a_block ? purpose::erase : purpose::last_resort);
     } catch (const out_of_space&) {
       has_cleaned = false;  // what was discarded can still be returned
     }

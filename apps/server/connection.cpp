@@ -154,8 +154,15 @@ void connection::count_pending() {
   counted_ = now;
 }
 
-/// Sends the replies that may be sent.
+/// Sends the replies that may be sent. Ends the connection if there is no memory for that.
 void connection::flush() {
+  try {
+    flush_some();
+  } catch (const std::bad_alloc&) {
+    abort();
+  }
+}
+void connection::flush_some() {
   while (!has_ended_ && !is_sending_) {
     pending_.take(in_.space.items().durable_token(), sending_);
     const bool never_ends = !pending_.empty() && in_.space.has_failed();

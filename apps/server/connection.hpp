@@ -56,6 +56,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   bool converse();
   [[nodiscard]] bool may_process() const;
   void flush();
+  void flush_some();
   void send();
   void sent(const std::error_code& wrong);
   void hold();

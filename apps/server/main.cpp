@@ -64,17 +64,28 @@ void add_sockets(CLI::App& program, arguments& to) {
       ->capture_default_str();
   program.add_option("-l,--listen,--bind", to.addresses, "Addresses of the TCP ports")
       ->default_str("127.0.0.1");
-  program.add_option("--memcached-port", to.memcached_port, "TCP port for memcached's protocol");
-  program.add_option("--resp-port", to.resp_port, "TCP port for the protocol of Redis");
-  program.add_option("--durable-port", to.durable_port,
-                     "TCP port for both protocols, whose replies wait until they are durable");
-  program.add_option("--metrics-port", to.metrics_port,
-                     "TCP port on 127.0.0.1 where Prometheus reads the numbers of the server");
+  program.add_option("--memcached-port", to.memcached_port, "TCP port for memcached's protocol")
+      ->check(CLI::Range(0, 65'535));
+  program.add_option("--resp-port", to.resp_port, "TCP port for the protocol of Redis")
+      ->check(CLI::Range(0, 65'535));
+  program
+      .add_option("--durable-port", to.durable_port,
+                  "TCP port for both protocols, whose replies wait until they are durable")
+      ->check(CLI::Range(0, 65'535));
+  program
+      .add_option("--metrics-port", to.metrics_port,
+                  "TCP port on 127.0.0.1 where Prometheus reads the numbers of the server")
+      ->check(CLI::Range(0, 65'535));
   program.add_option("-s,--unix-socket,--unixsocket", to.path, "Unix socket for both protocols");
   program
       .add_option("-a,--unix-mask,--unixsocketperm", to.path_mode,
                   "Access mode of the Unix socket, octal")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check([](const std::string& text) {
+        const bool is_octal =
+            !text.empty() && text.size() <= 4 && text.find_first_not_of("01234567") == text.npos;
+        return is_octal ? std::string() : "'" + text + "' is no octal mode, such as 700";
+      });
 }
 
 void add_options(CLI::App& program, arguments& to) {
@@ -170,7 +181,7 @@ std::vector<listening> sockets_of(const arguments& given, spoken both) {
   if (addresses.empty()) addresses.emplace_back("127.0.0.1");
   for (const std::string& address : addresses) {
     const auto add = [&](int port, spoken protocol, bool durable = false) {
-      if (port < 0 || port > 65'535) return;
+      if (port < 0) return;
       all.push_back(tcp(address, port, protocol));
       all.back().durable = durable;
     };

@@ -72,7 +72,7 @@ open_socket open_unix(const listening& how) {
   remove_left(how.path, *at);
   unready_socket made(AF_UNIX);
   if (made.get() < 0) refuse(how.path, text_of(errno));
-  // Before anybody can connect: the mode of the file is that of the mask.
+  // The mask sets the mode before a client can connect.
   const mode_t before = ::umask(static_cast<mode_t>(0777 & ~how.mode));
   const int bound = ::bind(made.get(), reinterpret_cast<const sockaddr*>(&*at), sizeof *at);
   const int cause = errno;

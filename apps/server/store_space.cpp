@@ -46,7 +46,8 @@ bool is_durable_at_return(const std::string& directory) {
 class store_space final : public key_space {
  public:
   explicit store_space(const std::string& directory)
-      : waits_(!is_durable_at_return(directory)),
+      : directory_(directory),
+        waits_(!is_durable_at_return(directory)),
         store_(opened(directory)),
         items_(std::make_unique<server::stored_items>(
             *store_,
@@ -77,6 +78,10 @@ class store_space final : public key_space {
     if (waits_ && !has_failed_.load()) items_->make_durable();
     items_.reset();
     store_.reset();
+    if (!has_failed_.load()) return;
+    throw error(errc::io_failure, directory_,
+                "the device has failed, and the last changes may be lost; check it, and open the "
+                "store again");
   }
 
  private:
@@ -108,6 +113,7 @@ class store_space final : public key_space {
     return true;
   }
 
+  std::string directory_;
   bool waits_;  ///< for the device
   std::unique_ptr<db::DB> store_;
   std::unique_ptr<server::stored_items> items_;

@@ -249,6 +249,10 @@ def test_a_second_server_a_taken_port_and_foreign_files_are_refused(directory):
     assert pathlib.Path(directory, "notes.txt").read_text().startswith("no socket, no pool")
     text = refused("-p", "0", f"{directory}/fourth")
     assert "no socket to listen on" in text, text
+    text = refused("-p", "0", "--resp-port", "70000", other)
+    assert "70000" in text, text
+    text = refused("-p", "0", "-s", f"{directory}/fifth", "-a", "abc", other)
+    assert "octal" in text, text
     text = refused("-p", "0", "-s", "x" * 200, other)
     assert "too long" in text, text
     server.end()

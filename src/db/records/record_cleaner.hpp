@@ -41,7 +41,7 @@ struct record_store<D, Shape>::victim {
   std::uint64_t ends_after = 0;  ///< number of completed marks that must be before its end
   std::unique_ptr<victim> next;  ///< in the list of the store
 
-  /// Returns at least the bytes of the records that must be copied.
+  /// Returns an upper bound of the bytes of the records that must be copied.
   [[nodiscard]] std::uint64_t live_bytes() const noexcept {
     return std::min<std::uint64_t>(of->live_bytes(), of->end.load(relaxed) - at);
   }

@@ -202,15 +202,21 @@ TEST(unbroken_records, are_in_the_index_that_a_kill_leaves) {
   }
 }
 
+constexpr std::uint64_t seed_of_209 = 1795917044002;
+
 TEST(unbroken_records, are_erased_without_space) {
   const verify::report done = explore_full(0, usual, {.executions = 2});
   EXPECT_FALSE(done.found) << to_text(*done.found);
   const verify::report kept = explore_full_and_kept(0, usual, {.executions = 1});
   EXPECT_FALSE(kept.found) << to_text(*kept.found);
+  // The scenario of mutant 209.
+  const verify::report sealed = explore_full_and_kept(
+      0, usual, {.executions = 2, .seed = seed_of_209, .strategy = verify::strategy_kind::random});
+  EXPECT_FALSE(sealed.found) << to_text(*sealed.found);
 }
 
 /// What a mutant breaks.
-enum class part { store, transactions, marks, syncs, kept, full };
+enum class part { store, transactions, marks, syncs, kept, full, full_and_kept };
 
 struct mutant {
   int defect;
@@ -261,6 +267,7 @@ auto explorer_of(const mutant& tested) {
     case part::kept: return explore_kept;
     case part::marks: return tested.cleans ? explore_marks<true> : explore_marks<false>;
     case part::full: return explore_full;
+    case part::full_and_kept: return explore_full_and_kept;
     case part::store: break;
   }
   if (tested.cleans) return tested.keeps_snapshots ? explore<true, true> : explore<false, true>;
@@ -345,6 +352,13 @@ INSTANTIATE_TEST_SUITE_P(
         of_full(205, "the block that is kept for copies"),
         of_full(207, "the choice between a record and its copy"),
         of_full(208, "the rest of segments that ended early"),
+        mutant{209,
+               "the write-back of a seal that a kill left",
+               usual,
+               false,
+               {.seed = seed_of_209, .strategy = verify::strategy_kind::random},
+               false,
+               part::full_and_kept},
         of_syncs(192, "the note of a write before readers see it"),
         of_syncs(193, "the note of a batch before readers see it")),
     number_of);

@@ -91,6 +91,9 @@ function(outlast_mutate_records to)
       outlast_mutate(201 "    if (i != 0 && left_cleaned_[i - 1].first < then) {" "    if (i != 0 && left_cleaned_[i - 1].first != then) {")
       # 202: segments that a life has cleaned are cleaned again
       outlast_mutate(202 "    each->is_victim = true;" "    each->is_victim = @D@;")
+      # 209: a seal that a kill left in the caches is not durable before copies of its segment
+      outlast_mutate(209 "        if (persists) domain::flush<D>(block, sizeof(segment_header));\n        adopt_kept"
+                         "        if (@D@ && persists) domain::flush<D>(block, sizeof(segment_header));\n        adopt_kept")
       # 206: an index is used whose copies to the last block a kill has interrupted
       outlast_mutate(206 "|| has_half_moved()) return false;" "|| (@D@ && has_half_moved())) return false;")
       # 199: records of open segments get no slots

@@ -26,9 +26,7 @@
 #include <utility>
 
 namespace outlast::server::c_engine {
-namespace {
-
-/// The files of a space.
+/// The files of a space. The class is in the named namespace, because `outlast_space` has it.
 class engine_files {
  public:
   engine_files() = default;
@@ -39,6 +37,8 @@ class engine_files {
   virtual void make_durable() = 0;
   virtual void sweep(std::int64_t now_ms, std::size_t count) = 0;
 };
+
+namespace {
 
 /// Throws the error of an opening. A status has no codes for two of them.
 void require_opened(const db::Status& status, const std::string& directory) {

@@ -1,5 +1,6 @@
 outlast_sources(outlast_server server
   engine.cpp
+  items.cpp
   memcached/changes.cpp
   memcached/classic.cpp
   memcached/lines.cpp

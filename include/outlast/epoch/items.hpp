@@ -23,6 +23,7 @@ struct item {
   bool was_read = false;         ///< since it was stored, or since the pool was opened
   item_marks marks;
   std::uint64_t version = 0;  ///< the epoch in which it was stored
+  std::uint8_t type = 0;      ///< 0: a byte string, as in every cache; see server::item_type
 };
 
 /// The effect of an operation on the eviction of an item: a use keeps it.
@@ -45,6 +46,7 @@ struct item_change {
   std::int64_t expires_ms = 0;
   item_marks marks;
   std::uint64_t unique = 0;  ///< put: the number instead of a new one; 0: a new one
+  std::uint8_t type = 0;     ///< put: of the item; a cache has byte strings only
   /// Marks the item as read, also one that is put, and counts as a use of it.
   use how = use::does_not_count;
 };

@@ -24,6 +24,37 @@ using epoch::use;
 /// below its token. 0: durable already.
 using token = std::uint64_t;
 
+/// The types of items: item::type and item_change::type. An item that is no string has parts.
+enum class item_type : std::uint8_t { string, hash, set, sorted_set, list };
+
+/// The parts of one item: byte strings by names, in the order of the bytes of the names. The value
+/// of the item is a summary that the command chooses, for instance the number of elements.
+///
+/// Thread-safety: one thread, during the call that passes the object. The views that are passed to
+/// a call are valid during it. Errors: as item_space. All members see the changes of this call.
+class item_parts {
+ public:
+  using reader = base::function_ref<void(std::string_view value)>;
+  /// Returns false to end the walk.
+  using visitor = base::function_ref<bool(std::string_view name, std::string_view value)>;
+
+  virtual ~item_parts() = default;
+
+  /// Calls `look` with the value of a part. Returns false if it is absent.
+  virtual bool read(std::string_view name, reader look) = 0;
+  /// Visits the parts whose names are not less than `from` in ascending order. Requires: the calls
+  /// of `visit` change no part.
+  virtual void walk(std::string_view from, visitor visit) = 0;
+  /// Visits the parts whose names are less than `before` in descending order. Requires: as walk().
+  virtual void walk_back(std::string_view before, visitor visit) = 0;
+  /// Stores or replaces a part.
+  virtual void put(std::string_view name, std::string_view value) = 0;
+  /// Removes a part, if it is present.
+  virtual void erase(std::string_view name) = 0;
+  /// Removes all parts, without a walk.
+  virtual void clear() = 0;
+};
+
 /// Byte strings with the data that the protocols keep for each.
 ///
 /// An item that has expired is absent for every member. Times are milliseconds since 1970.
@@ -37,6 +68,8 @@ class item_space {
   using reader = base::function_ref<void(const item&)>;
   using decider = base::function_ref<item_change(const item*)>;
   using visitor = base::function_ref<void(std::string_view key, const item&)>;
+  using parts_reader = base::function_ref<void(const item&, item_parts&)>;
+  using parts_decider = base::function_ref<item_change(const item*, item_parts&)>;
 
   virtual ~item_space() = default;
 
@@ -45,6 +78,18 @@ class item_space {
   /// Reads and changes `key` atomically: calls `decide` with the item or nullptr. `decide` is
   /// called again if space had to be made for the item; the last call counts.
   virtual change_result modify(std::string_view key, std::int64_t now_ms, decider decide) = 0;
+  /// Returns whether items can have parts. If not, the next two members throw error{refused}.
+  [[nodiscard]] virtual bool has_parts() const { return false; }
+  /// Calls `look` with the item of `key` and its parts, which it must not change, as they are at one
+  /// time. Returns false if the item is absent.
+  virtual bool read_parts(std::string_view key, std::int64_t now_ms, use how, parts_reader look);
+  /// As modify(), and changes parts of the item in the same atomic step. The key has no parts if it
+  /// is absent or a string. An item that is erased, or replaced by a string, loses all its parts,
+  /// without a walk. `decide` is called once. If it throws, nothing has changed.
+  /// Requires: a call of `decide` that changes parts returns a put of an item that is no string, and
+  /// clears the parts first if the item had another type.
+  virtual change_result modify_parts(std::string_view key, std::int64_t now_ms,
+                                     parts_decider decide);
   /// Calls `work` once, whose calls of this space are one change: no other thread sees a part of
   /// it, and a crash keeps all of it or nothing. Throws what `work` throws; what was changed until
   /// then stays.

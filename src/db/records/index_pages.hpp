@@ -39,7 +39,8 @@ struct usual_shape {
   static constexpr unsigned fullest_percent = 78;  ///< works while less of the space counts
   static constexpr unsigned help_percent = 68;     ///< writers help while less of it counts
   static constexpr std::size_t help_after_bytes = std::size_t{16} << 10;
-  static constexpr unsigned least_gain_percent = 5;  ///< of a victim, if there is no space
+  static constexpr unsigned least_gain_percent = 5;      ///< of a victim, if there is no space
+  static constexpr unsigned most_measured_victims = 16;  ///< in one attempt, if there is no space
   static constexpr std::int64_t few_tombstones = 1000;
   static constexpr std::size_t few_nodes = 1000;
   static constexpr bool large_pages = true;

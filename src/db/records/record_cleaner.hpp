@@ -355,6 +355,12 @@ bool record_store<D, Shape>::clean(std::size_t bytes, const wanted_victim& wante
   } cleans(cleaners_);
   std::unique_ptr<victim> one = take_victim(wanted);
   if (one == nullptr) return false;
+  clean_victim(std::move(one), bytes, to, why);
+  return true;
+}
+template <domain::persistence_domain D, class Shape>
+void record_store<D, Shape>::clean_victim(std::unique_ptr<victim> one, std::size_t bytes,
+                                          segment<D>*& to, purpose why) {
   const std::size_t end = one->of->end.load(relaxed);
   const std::size_t pause = one->at + std::min(bytes, end - one->at);
   try {
@@ -365,14 +371,13 @@ bool record_store<D, Shape>::clean(std::size_t bytes, const wanted_victim& wante
     put_back(std::move(one));
     throw;
   }
-  if (one->is_damaged) return true;  // the segment stays as it is
+  if (one->is_damaged) return;  // the segment stays as it is
   if (one->at < end) {
     put_back(std::move(one));
   } else {
     finish(*one->of, one->ends_after);
     epochs_.collect();
   }
-  return true;
 }
 template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::clean(std::size_t bytes, const wanted_victim& wanted) {
@@ -520,11 +525,16 @@ template <class Write>
 auto record_store<D, Shape>::with_space(Write&& write) {
   // Each segment is cleaned once at most, so that the attempts end.
   const std::uint64_t end = segments_.next_ordinal();
-  for (;;) {
+  constexpr unsigned most_waits = 8;
+  for (unsigned waits = 0;;) {
     const std::uint64_t before = released_.load(relaxed);
+    const std::uint64_t reservations = reservations_.load(relaxed);
     try {
       return write();
     } catch (const out_of_space&) {
+      const std::lock_guard alone(last_resort_lock_);
+      // Another thread may have reserved what is free.
+      if (reservations_.load(relaxed) != reservations && waits++ < most_waits) continue;
       if (!make_space(before, end)) throw;
     }
   }
@@ -551,43 +561,92 @@ auto record_store<D, Shape>::or_in_last_space(Write&& write, Erases&& only_erase
 }
 /// Returns whether space was returned since `before`. Until then, cleans segments with ordinals
 /// below `end`. Copies have a segment that only this function uses, by one thread at a time, so
-/// that the space that was kept back suffices.
+/// that the space that was kept back suffices. Requires: the caller has the lock of last resort.
 template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::make_space(std::uint64_t before, std::uint64_t end) {
-  const std::lock_guard alone(last_resort_lock_);
   const auto is_done = [&] { return released_.load(relaxed) != before; };
   // Versions that no snapshot sees any more hide that their records do not count.
   if (!is_done() && objects_.template count<node>() != 0) collect();
   bool has_sealed = false;
-  // Victims that surely fit; then those that may not, but leave a block for another; then all.
-  constexpr unsigned surely = 0, with_a_block = 1, all = 2;
-  unsigned which = surely;
-  for (bool has_cleaned = true; !is_done();) {
+  bool has_cleaned = true;
+  for (bool reserves = false; !is_done();) {
     if (!has_cleaned && !await_cleaners()) {
-      if (which != all) {
-        ++which;  // small blocks, whose number is not known, may suffice
+      if (!reserves) {
+        reserves = true;  // small blocks may suffice
       } else if (!has_sealed && segments_.have_open_rest(last_copies_)) {
         // Threads that write nothing more may have segments that are almost empty.
         seal_all(false);
         has_sealed = true;
-        which = surely;
+        reserves = false;
       } else {
         return false;
       }
     }
     try {
-      const std::uint64_t most =
-          which == surely ? segments_.room_for_copies(last_copies_) : ~std::uint64_t{0};
-      has_cleaned =
-          clean(Shape::max_segment_bytes,
-                {.percent = Shape::least_gain_percent, .before = end, .most_live_bytes = most},
-                last_copies_, which == with_a_block ? purpose::erase : purpose::last_resort);
+      has_cleaned = reserves ? clean_in_reserved(end) : clean_in_kept(end);
     } catch (const out_of_space&) {
       has_cleaned = false;  // what was discarded can still be returned
     }
     await_discarded();
   }
   return true;
+}
+/// Cleans a victim whose copies surely fit into the blocks that are kept back. Otherwise as
+/// clean(). Requires: as make_space().
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::clean_in_kept(std::uint64_t end) {
+  // Larger records have segments of their own.
+  const std::uint64_t most = room_for_copies(segments_.usual_bytes() / 4);
+  return clean(Shape::max_segment_bytes,
+               {.percent = Shape::least_gain_percent, .before = end, .most_live_bytes = most},
+               last_copies_, purpose::last_resort);
+}
+/// Cleans a victim whose copies surely fit into the blocks that are kept back and what is free. So
+/// the copies of no victim use the last space up before it is completed.
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::clean_in_reserved(std::uint64_t end) {
+  reservations_.fetch_add(1, relaxed);
+  segments_.blocks().reserve(segments_.usual_bytes());
+  const struct returning {
+    segment_blocks<D, Shape>& to;
+    ~returning() { to.return_reserved(); }
+  } returns{segments_.blocks()};
+  wanted_victim wanted{.percent = Shape::least_gain_percent, .before = end};
+  for (unsigned tries = 0; tries < Shape::most_measured_victims; ++tries) {
+    std::unique_ptr<victim> one = take_victim(wanted);
+    if (one == nullptr) return false;
+    wanted.most_live_bytes = one->live_bytes();
+    const bool fits = wanted.most_live_bytes <= room_for_copies(largest_record(*one));
+    if (fits) {
+      clean_victim(std::move(one), Shape::max_segment_bytes, last_copies_, purpose::last_resort);
+      return true;
+    }
+    put_back(std::move(one));
+    if (wanted.most_live_bytes == 0) return false;
+    --wanted.most_live_bytes;
+  }
+  return false;
+}
+/// Returns how many bytes of records surely fit into the space for last copies, if none has more
+/// than `largest` bytes.
+template <domain::persistence_domain D, class Shape>
+std::uint64_t record_store<D, Shape>::room_for_copies(std::uint64_t largest) {
+  const segment<D>* const open = last_copies_;
+  const std::uint64_t rest = open == nullptr ? 0 : open->bytes - open->end.load(relaxed);
+  return segments_.blocks().room_for_copies(rest, largest);
+}
+/// Returns the bytes of the largest record of a victim, among those that are not cleaned yet.
+template <domain::persistence_domain D, class Shape>
+std::uint64_t record_store<D, Shape>::largest_record(const victim& of) const {
+  const segment<D>& in = *of.of;
+  const std::size_t end = in.end.load(relaxed);
+  std::uint64_t largest = 0;
+  for (std::size_t at = of.at; at < end && is_record(in.begin + at, end - at, in.salt);) {
+    const std::size_t its = bytes_of(record_at(in.offset + at));
+    largest = std::max<std::uint64_t>(largest, its);
+    at += its;
+  }
+  return largest;
 }
 /// Waits for a while until the threads have ended their steps that are cleaning. Returns false if
 /// there were none, or they have not. Requires: the caller does not clean.

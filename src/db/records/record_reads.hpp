@@ -294,7 +294,7 @@ template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::before_close() {
   seal_all(true);
   await_discarded();
-  segments_.return_kept();
+  segments_.blocks().return_kept();
   return true;
 }
 

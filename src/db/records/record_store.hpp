@@ -233,12 +233,12 @@ class record_store final : public roots::root_session<D> {
   [[nodiscard]] bool is_cleaning_useful() const;
   /// Returns whether prepare() has work.
   [[nodiscard]] bool is_preparing_useful() const noexcept {
-    return !is_grouped && segments_.wants_block();
+    return !is_grouped && segments_.blocks().wants_block();
   }
   /// Allocates the space of the next segment, so that writers do not wait for it. Throws
   /// std::bad_alloc.
   void prepare() {
-    if (is_preparing_useful()) segments_.prepare();
+    if (is_preparing_useful()) segments_.blocks().prepare(segments_.usual_bytes());
   }
   /// Sets the functions that are called if clean_if_useful() and prepare() are likely to have work.
   /// Requires: no other thread uses the store.
@@ -414,6 +414,10 @@ class record_store final : public roots::root_session<D> {
   template <class Write, class Erases>
   auto or_in_last_space(Write&& write, Erases&& only_erases);
   [[nodiscard]] bool make_space(std::uint64_t before, std::uint64_t end);
+  bool clean_in_kept(std::uint64_t end);
+  bool clean_in_reserved(std::uint64_t end);
+  [[nodiscard]] std::uint64_t room_for_copies(std::uint64_t largest);
+  [[nodiscard]] std::uint64_t largest_record(const victim& of) const;
   void help_to_clean(hand& mine);
   void look_at_space();
   void seal_all(bool with_last);
@@ -424,6 +428,7 @@ class record_store final : public roots::root_session<D> {
   void put_back(std::unique_ptr<victim> one) noexcept;
   bool clean(std::size_t bytes, const wanted_victim& wanted, segment<D>*& to, purpose why);
   bool clean(std::size_t bytes, const wanted_victim& wanted);
+  void clean_victim(std::unique_ptr<victim> one, std::size_t bytes, segment<D>*& to, purpose why);
   [[nodiscard]] bool clean_some(std::size_t bytes);
   static constexpr unsigned patience = domain::has_real_threads<D> ? 10'000 : 3;  ///< rounds
   [[nodiscard]] bool await_cleaners();
@@ -551,6 +556,7 @@ class record_store final : public roots::root_session<D> {
   std::atomic<bool> is_crowded_{false};           ///< writers clean, too
   std::atomic<std::uint64_t> discarded_{0};       ///< number of segments that have ended
   std::atomic<std::uint64_t> released_{0};        ///< number of those whose space was returned
+  std::atomic<std::uint64_t> reservations_{0};    ///< of free blocks for copies
   std::atomic<std::uint64_t> renewed_until_{0};   ///< 0, or ordinals before it are cleaned
   std::atomic<std::int64_t> tombstones_left_{0};  ///< by the last pass over all segments
   std::atomic<std::uint64_t> settled_at_{0};      ///< next ordinal when there was nothing to clean

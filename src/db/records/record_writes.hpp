@@ -266,7 +266,8 @@ bool record_store<D, Shape>::may_use_last_space(purpose why, std::size_t bytes) 
   const std::size_t rest = last_copies_->bytes - last_copies_->end.load(relaxed);
   if (rest < bytes) return why == purpose::erase;
   const bool has_half = why == purpose::erase || rest - bytes >= last_copies_->bytes / 2;
-  return segments_.has_kept(has_half ? 1 : segment_space<D, Shape>::max_kept, 0);
+  return segments_.blocks().has_kept(has_half ? 1 : segment_blocks<D, Shape>::max_kept,
+                                     segments_.usual_bytes() / 2);
 }
 /// Returns space in `open`, or in a new segment that replaces it. Throws out_of_space,
 /// std::bad_alloc.

@@ -2,14 +2,13 @@
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
-#include <outlast/base/error.hpp>
 #include <outlast/base/growing_array.hpp>
-#include <outlast/base/large_pages.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/domain/spin_lock.hpp>
 #include <src/db/records/format.hpp>
 #include <src/db/records/kept_index.hpp>
+#include <src/db/records/segment_blocks.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -78,14 +77,6 @@ struct segment {
   }
 };
 
-/// The use of a segment that is made.
-enum class purpose {
-  write,        ///< of records
-  clean,        ///< of copies
-  erase,        ///< of tombstones, if there is no space for records
-  last_resort,  ///< of copies, if there is no space for records
-};
-
 /// The segment that is cleaned next.
 struct wanted_victim {
   unsigned percent = 0;  ///< at least this share of its bytes, and some, do not count
@@ -132,11 +123,12 @@ class segment_space {
 
  public:
   using segment_type = segment<D>;
-  static constexpr unsigned max_kept = 2;  ///< number of blocks that are kept back
+  using blocks_type = segment_blocks<D, Shape>;
 
   /// `base`: address of the pool. Segments are aligned by their addresses; places count from it.
   segment_space(alloc::arena<D>& arena, std::uintptr_t base)
-      : arena_(arena),
+      : pages_(arena.pages()),
+        blocks_(arena),
         before_base_(base % granule),
         at_(granule_of(std::size_t{arena.pages().space()} * page_space<D>::page_size) + 1) {}
   ~segment_space() { closes_ = true; }
@@ -197,11 +189,11 @@ class segment_space {
     made->is_dedicated = is_dedicated;
     const std::size_t least = needed_for(room);
     const std::size_t most = is_dedicated ? least : std::max(usual_bytes(), least);
-    const block from = take_block(most, least, why, made->is_kept_back);
+    const block from = blocks_.take(most, least, usual_bytes(), why, made->is_kept_back);
     segment_type* opened = nullptr;
     try {
       made->begin = from.begin;
-      made->offset = arena_.pages().offset_of(from.begin);
+      made->offset = pages_.offset_of(from.begin);
       made->bytes = from.bytes;
       const std::uint64_t number = next_salt_.fetch_add(1, relaxed);
       const bool has_copies = why != purpose::write;
@@ -210,11 +202,11 @@ class segment_space {
       provide(*made);
       opened = &enter(std::move(made));
     } catch (...) {
-      give_back(from, 0);  // there was no memory, and nothing was written
+      blocks_.give_back(from, 0);  // there was no memory, and nothing was written
       throw;
     }
     write_header(*opened);
-    if (!is_dedicated) wants_block_.store(true, relaxed);
+    if (!is_dedicated) blocks_.want_block();
     return *opened;
   }
   /// Enters a segment that a recovery has found. Throws std::bad_alloc, out_of_space.
@@ -223,7 +215,7 @@ class segment_space {
     const auto kept = kept_before_.find(header.ordinal);
     owned found = kept == kept_before_.end() ? make() : renew(*kept->second);
     found->begin = begin;
-    found->offset = arena_.pages().offset_of(begin);
+    found->offset = pages_.offset_of(begin);
     found->bytes = header.bytes;
     found->ordinal = header.ordinal;
     found->salt = header.salt;
@@ -316,63 +308,16 @@ class segment_space {
       last = std::move(all_.back());
       all_.pop_back();
     }
-    give_back(unused, usual_bytes() / 2);
+    blocks_.give_back(unused, usual_bytes() / 2);
   }
 
-  /// Returns whether prepare() has a reason to allocate a block.
-  [[nodiscard]] bool wants_block() const noexcept { return wants_block_.load(relaxed); }
-  /// Allocates the block of the next segment, so that a writer does not wait for the file system,
-  /// which can take milliseconds. Has no effect if there is one, or no space. Throws
-  /// std::bad_alloc.
-  void prepare() {
-    if (!wants_block_.exchange(false, relaxed)) return;
-    const std::size_t bytes = usual_bytes();
-    {
-      const std::lock_guard lock(kept_lock_);
-      if (ahead_.bytes == bytes) return;
-    }
-    try {
-      keep_back(purpose::write);
-      const std::lock_guard alone(spare_lock_);
-      block made = allocate(bytes);
-      {
-        const std::lock_guard lock(kept_lock_);
-        std::swap(made, ahead_);
-      }
-      if (made.begin != nullptr) arena_.deallocate(made.begin);
-    } catch (const out_of_space&) {
-      // The writer that needs the space reports it, as in the next case.
-    } catch (const error&) {
-    }
-  }
-  /// Returns how many bytes of records of one victim surely fit into the rest of `open` and into
-  /// the blocks that are kept back.
-  [[nodiscard]] std::uint64_t room_for_copies(const segment_type* open) {
-    // A record that does not fit into the rest of a block leaves space there.
-    const std::uint64_t waste = usual_bytes() / 4;
-    std::uint64_t sum = open == nullptr ? 0 : open->bytes - open->end.load(relaxed);
-    std::uint64_t largest = 0;
-    const std::lock_guard lock(kept_lock_);
-    for (unsigned i = 0; i < kept_count_; ++i) {
-      const std::uint64_t room = kept_[i].bytes - sizeof(segment_header);
-      sum = sum - std::min(sum, waste) + room;
-      largest = std::max(largest, room);
-    }
-    return std::max(sum, largest);
-  }
-  /// Returns whether so many blocks of this size, or larger ones, are kept back.
-  [[nodiscard]] bool has_kept(unsigned count, std::size_t bytes) {
-    const std::lock_guard lock(kept_lock_);
-    return kept_count_ >= count && std::all_of(kept_, kept_ + count, [&](const block& each) {
-             return each.bytes >= bytes;
-           });
-  }
-  /// Returns the blocks that were kept back or allocated ahead. Requires: no segment is made
-  /// afterwards.
-  void return_kept() noexcept {
-    static_cast<void>(return_ahead());
-    const std::lock_guard lock(kept_lock_);
-    while (kept_count_ != 0) arena_.deallocate(kept_[--kept_count_].begin);
+  /// Returns the space of the next segments.
+  [[nodiscard]] blocks_type& blocks() noexcept { return blocks_; }
+  [[nodiscard]] const blocks_type& blocks() const noexcept { return blocks_; }
+  /// Returns the size of the next segment, which grows with the store.
+  [[nodiscard]] std::size_t usual_bytes() const noexcept {
+    const std::size_t share = bytes_.load(relaxed) / 16;
+    return std::clamp(std::bit_ceil(share + 1), Shape::min_segment_bytes, Shape::max_segment_bytes);
   }
 
   /// Returns the segment of a record. Wait-free. Requires: there is one.
@@ -427,10 +372,7 @@ class segment_space {
   }
 
  private:
-  struct block {
-    std::byte* begin = nullptr;
-    std::size_t bytes = 0;
-  };
+  using block = typename blocks_type::block;
 
   /// Returns the number of the aligned part of the address space that has an offset.
   [[nodiscard]] std::size_t granule_of(std::uint64_t offset) const noexcept {
@@ -440,127 +382,6 @@ class segment_space {
     // Without a division. Sizes are usually below 2^32, and an overflow only chooses another one.
     return a.useless_bytes() * b.bytes > b.useless_bytes() * a.bytes;
   }
-  /// Returns the size of the next segment, which grows with the store.
-  [[nodiscard]] std::size_t usual_bytes() const noexcept {
-    const std::size_t share = bytes_.load(relaxed) / 16;
-    return std::clamp(std::bit_ceil(share + 1), Shape::min_segment_bytes, Shape::max_segment_bytes);
-  }
-
-  // ---- blocks ----
-
-  /// Segments of the usual size have the alignment of large pages, if that is possible.
-  [[nodiscard]] block allocate(std::size_t bytes) {
-    if (bytes >= base::large_page_bytes && bytes <= Shape::max_segment_bytes) {
-      try {
-        return {static_cast<std::byte*>(arena_.allocate(bytes, base::large_page_bytes)), bytes};
-      } catch (const out_of_space&) {
-      }
-    }
-    return {static_cast<std::byte*>(arena_.allocate(bytes, granule)), bytes};
-  }
-  /// Returns a block of `most` bytes, or down to a quarter of that, and at least `least` bytes, in
-  /// a pool that is almost full: smaller ones would only divide the space. Throws out_of_space.
-  [[nodiscard]] block take_block(std::size_t most, std::size_t least, purpose why,
-                                 bool& was_kept_back) {
-    was_kept_back = false;
-    keep_back(why);
-    if (const block ahead = take_ahead(most); ahead.begin != nullptr) return ahead;
-    try {
-      const std::size_t smallest = std::max(least, most / 4 / granule * granule);
-      for (std::size_t bytes = most;;) {
-        try {
-          return allocate(bytes);
-        } catch (const out_of_space&) {
-          // Another thread may have the last block, which it allocates ahead.
-          const std::lock_guard alone(spare_lock_);
-          if (return_ahead()) continue;
-          if (bytes <= smallest) throw;
-          bytes = std::max(bytes / 2, smallest);
-        }
-      }
-    } catch (const out_of_space&) {
-      const block kept = take_kept(why, least);
-      if (kept.begin == nullptr) throw;
-      was_kept_back = true;
-      return kept;
-    }
-  }
-  /// Returns a block that was kept back, or one without bytes if it must stay, or is too small.
-  /// Copies have the largest one.
-  [[nodiscard]] block take_kept(purpose why, std::size_t least) noexcept {
-    const std::lock_guard lock(kept_lock_);
-    if (kept_count_ <= kept_after(why)) return {};
-    block& last = kept_[kept_count_ - 1];
-    const bool is_for_copies = why == purpose::last_resort;
-    if (kept_count_ == max_kept && (kept_[0].bytes > last.bytes) == is_for_copies) {
-      std::swap(kept_[0], last);
-    }
-    if (last.bytes < least) return {};
-    --kept_count_;
-    return std::exchange(last, block());
-  }
-  /// Returns the number of blocks that must be kept back when a segment has been made. The last
-  /// block is for copies, which make space: it is taken, and that of the victim is kept instead.
-  [[nodiscard]] static constexpr unsigned kept_after(purpose why) noexcept {
-    return why == purpose::last_resort ? 0 : why == purpose::erase ? 1 : max_kept;
-  }
-  /// Returns the block that was allocated ahead, if it has so many bytes.
-  [[nodiscard]] block take_ahead(std::size_t bytes) noexcept {
-    const std::lock_guard lock(kept_lock_);
-    return ahead_.bytes == bytes ? std::exchange(ahead_, block()) : block();
-  }
-  /// Frees the block that was allocated ahead. Returns false if there was none.
-  [[nodiscard]] bool return_ahead() noexcept {
-    block unused;
-    {
-      const std::lock_guard lock(kept_lock_);
-      std::swap(unused, ahead_);
-    }
-    if (unused.begin != nullptr) arena_.deallocate(unused.begin);
-    return unused.begin != nullptr;
-  }
-  /// Makes the blocks that are kept back as many and as large as they must be, so that erasures and
-  /// copies have space in a full pool: of the usual size, or half of that. Throws out_of_space if
-  /// they are not enough to make a segment. Smaller blocks would replace them little by little, so
-  /// that one is kept only if there is no other.
-  void keep_back(purpose why) {
-    const std::size_t wanted = usual_bytes();
-    if (has_kept(max_kept, wanted)) return;
-    const std::lock_guard alone(spare_lock_);
-    for (std::size_t bytes = wanted;;) {
-      if (has_kept(max_kept, bytes)) return;
-      block more;
-      try {
-        more = allocate(bytes);
-      } catch (const out_of_space&) {
-        if (return_ahead()) continue;
-        const bool may_be_smaller = bytes == wanted || !has_kept(1, 0);
-        if (may_be_smaller && bytes / 2 >= granule) {
-          bytes /= 2;
-          continue;
-        }
-        if (has_kept(kept_after(why), 0)) return;
-        throw;
-      }
-      give_back(more, 0);
-      if (bytes < wanted / 2) return;
-    }
-  }
-  /// Keeps a block back if it is needed for that and has at least `least` bytes. Otherwise returns
-  /// it, or a smaller one.
-  void give_back(block free, std::size_t least) noexcept {
-    if (free.bytes >= least && free.bytes <= Shape::max_segment_bytes) {
-      const std::lock_guard lock(kept_lock_);
-      if (kept_count_ < max_kept) {
-        kept_[kept_count_++] = free;
-        return;
-      }
-      block& smaller = kept_[0].bytes <= kept_[1].bytes ? kept_[0] : kept_[1];
-      if (smaller.bytes < free.bytes) std::swap(smaller, free);
-    }
-    arena_.deallocate(free.begin);
-  }
-
   // ---- segments ----
 
   struct returning {
@@ -658,7 +479,8 @@ class segment_space {
     domain::persist<D>(&header, sizeof header);
   }
 
-  alloc::arena<D>& arena_;
+  page_space<D>& pages_;
+  blocks_type blocks_;
   std::size_t before_base_;
   base::growing_array<std::atomic<segment_type*>> at_;
   std::uint64_t secret_ = 0;
@@ -672,12 +494,6 @@ class segment_space {
   segment_type* free_ = nullptr;                                  ///< objects in `outlives_`
   bool closes_ = false;
   std::vector<owned> all_;
-  domain::spin_lock<D> spare_lock_;  ///< held while blocks are allocated that are not used yet
-  domain::spin_lock<D> kept_lock_;
-  block kept_[max_kept];
-  unsigned kept_count_ = 0;
-  block ahead_;  ///< under `kept_lock_`
-  std::atomic<bool> wants_block_{false};
 };
 
 }  // namespace outlast::store_detail::records

@@ -7,7 +7,7 @@ function(outlast_mutate_records to)
   file(CONFIGURE OUTPUT ${to}/broken_records/defect.hpp CONTENT
        "#pragma once\nnamespace outlast::broken_records {\ninline int defect = 0;\n}\n")
   foreach(HEADER IN ITEMS index_pages.hpp index_notes.hpp kept_index.hpp ordered_index.hpp index_build.hpp index_joins.hpp index_splits.hpp
-          versions.hpp key_locks.hpp object_memory.hpp segments.hpp record_store.hpp record_cleaner.hpp record_marks.hpp record_reads.hpp record_recovery.hpp
+          versions.hpp key_locks.hpp object_memory.hpp segment_blocks.hpp segments.hpp record_store.hpp record_cleaner.hpp record_marks.hpp record_reads.hpp record_recovery.hpp
           record_reopening.hpp record_writes.hpp record_batches.hpp record_engine.hpp)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${from}/${HEADER})
     file(READ ${from}/${HEADER} TEXT)
@@ -172,17 +172,18 @@ function(outlast_mutate_records to)
       outlast_mutate(165 "  unlock(right);\n  unlock(left);" "  if (@D@) {\n    unlock(right);\n  } else {\n    unlock_unchanged(right);\n  }\n  unlock(left);")
       # 166: a joined page has the bound of one of its parts
       outlast_mutate(166 "  to.high.store(from.high.load(relaxed), release);" "  if (@D@) to.high.store(from.high.load(relaxed), release);")
+    elseif(HEADER STREQUAL "segment_blocks.hpp")
+      # 205: erasures take the block that is kept for copies
+      outlast_mutate(205 "why == purpose::erase ? 1 : max_kept;" "why == purpose::erase ? (@D@ ? 1 : 0) : max_kept;")
     elseif(HEADER STREQUAL "segments.hpp")
       # 167: the end of a segment is not durable (P6, P7)
       outlast_mutate(167 "    domain::persist<D>(&header, sizeof header);\n    bytes_.fetch_sub"
                          "    if (@D@) domain::persist<D>(&header, sizeof header);\n    bytes_.fetch_sub")
-      # 205: erasures take the block that is kept for copies
-      outlast_mutate(205 "why == purpose::erase ? 1 : max_kept;" "why == purpose::erase ? (@D@ ? 1 : 0) : max_kept;")
       # 208: the rest of a segment that a crash has ended early stays unused
       outlast_mutate(208 "    return is_sealed ? dead + early_rest() : dead;" "    return is_sealed && @D@ ? dead + early_rest() : dead;")
       # 151: a segment is not found after a crash (P3)
-      outlast_mutate(151 "std::memory_order_release);\n    domain::note_store<D>();\n    domain::persist<D>(&header, sizeof header);\n  }\n\n  alloc"
-                         "std::memory_order_release);\n    domain::note_store<D>();\n    if (@D@) domain::persist<D>(&header, sizeof header);\n  }\n\n  alloc")
+      outlast_mutate(151 "std::memory_order_release);\n    domain::note_store<D>();\n    domain::persist<D>(&header, sizeof header);\n  }\n\n  page_space"
+                         "std::memory_order_release);\n    domain::note_store<D>();\n    if (@D@) domain::persist<D>(&header, sizeof header);\n  }\n\n  page_space")
     elseif(HEADER STREQUAL "record_recovery.hpp")
       # 152: what a killed process had written is not durable when its segment is sealed (P8)
       outlast_mutate(152 "  domain::flush<D>(block + first, at - first);"

@@ -35,7 +35,7 @@ TEST(killed_index, has_each_change_as_a_whole) {
 /// In some thousands of kills an erasure is refused: see the decision note on space for erasures.
 TEST(killed_index, erases_in_a_store_without_space) {
   killed_indexes<kept> store(std::chrono::seconds(60));
-  ASSERT_EQ(kill_again_and_again(store, kills_of_test(40), true), "");
+  ASSERT_EQ(kill_again_and_again(store, kills_of_test(300), true), "");
 }
 
 }  // namespace

@@ -24,8 +24,11 @@ outlast_sources(outlast_server server
   resp/strings.cpp
   resp/transactions.cpp
   resp/words.cpp
+  stored/part_changes.cpp
+  stored/parts.cpp
   stored/space_record.cpp
   stored/status_errors.cpp
   stored/sweep.cpp
+  stored/sweep_parts.cpp
   stored_items.cpp
 )

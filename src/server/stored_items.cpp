@@ -47,37 +47,48 @@ void stored_items::space::count_all() {
     ++items;
     bytes += static_cast<std::int64_t>(at.key().size() + at.value().size());
   }
+  count_parts(at);
   stored::require(at.status(), options_.path);
   items_.start_at(items);
   bytes_.start_at(bytes);
 }
 
 stored::item_head stored_items::space::require_head(std::string_view value) const {
+  if (stored::is_sound_item(value)) return stored::head_of<stored::item_head>(value);
   if (value.size() < sizeof(stored::item_head)) {
     throw corruption(options_.path, "an item has " + std::to_string(value.size()) +
                                         " bytes, and its head alone has " +
                                         std::to_string(sizeof(stored::item_head)) +
                                         "; restore a backup");
   }
-  return stored::head_of<stored::item_head>(value);
+  throw corruption(options_.path,
+                   "an item of " + std::to_string(value.size()) + " bytes has type " +
+                       std::to_string(stored::type_of(value)) +
+                       ", and no number of parts or an unknown type; restore a backup");
+}
+
+bool stored_items::space::read_bytes(entry& into) {
+  if (const stored::change_map* const pending = pending_changes()) {
+    if (const auto at = pending->find(into.name); at != pending->end()) {
+      if (at->second) into.bytes = *at->second;
+      return at->second.has_value();
+    }
+  }
+  const db::Status status = store_.Get({}, into.name, &into.bytes);
+  if (status.IsNotFound()) return false;
+  stored::require(status, options_.path);
+  return true;
+}
+
+void stored_items::space::interpret(entry& into, std::int64_t now_ms) const {
+  into.head = require_head(into.bytes);
+  into.set = stored::set_named_by(into.bytes);
+  into.is_counted = is_counted(into.head);
+  into.is_live = is_live(into.head, now_ms);
 }
 
 void stored_items::space::read_entry(entry& into, std::int64_t now_ms) {
-  bool is_known = false;
-  if (gate_.is_mine()) {
-    const auto at = pending_.changes.find(into.name);
-    is_known = at != pending_.changes.end();
-    if (is_known && at->second) into.bytes = *at->second;
-  }
-  if (!is_known) {
-    const db::Status status = store_.Get({}, into.name, &into.bytes);
-    if (status.IsNotFound()) return;
-    stored::require(status, options_.path);
-  }
-  if (is_known && into.bytes.empty()) return;
-  into.head = require_head(into.bytes);
-  into.is_counted = is_counted(into.head);
-  into.is_live = is_live(into.head, now_ms);
+  if (read_bytes(into)) interpret(into, now_ms);
 }
 
 /// Returns a token that covers the last change of the key which the calling thread may have seen.
@@ -98,7 +109,7 @@ token stored_items::space::version_seen(std::uint64_t hash, std::string_view nam
 item stored_items::space::item_of(std::string_view value, std::uint64_t hash, token version) const {
   const auto head = stored::head_of<stored::item_head>(value);
   const stored::last_use used = uses_.of(hash);
-  return {.value = value.substr(sizeof(stored::item_head)),
+  return {.value = value.substr(stored::bytes_before_value(value)),
           .flags = head.flags,
           .unique = head.unique,
           .expires_ms = head.expires_ms,
@@ -106,13 +117,13 @@ item stored_items::space::item_of(std::string_view value, std::uint64_t hash, to
           .was_read = used.was_read,
           .marks = {.is_stale = (head.marks & stored::stale_mark) != 0,
                     .has_winner = (head.marks & stored::winner_mark) != 0},
-          .version = version};
+          .version = version,
+          .type = stored::type_in(head.marks)};
 }
 
 stored::merged_cursor stored_items::space::cursor_from(std::uint64_t hash) {
   return stored::merged_cursor(std::unique_ptr<db::Iterator>(store_.NewIterator({})),
-                               gate_.is_mine() ? &pending_.changes : nullptr,
-                               stored::key_head(hash));
+                               {pending_changes(), nullptr}, stored::key_head(hash));
 }
 
 bool stored_items::space::read(std::string_view key, std::int64_t now_ms, use how, reader look) {
@@ -133,32 +144,47 @@ bool stored_items::space::read(std::string_view key, std::int64_t now_ms, use ho
   return found.is_live;
 }
 
+/// Locks the stripe of a hash, if the thread is not alone.
+std::unique_lock<std::mutex> stored_items::space::lock_of(std::uint64_t hash) {
+  std::unique_lock lock(stripe_of(hash).mutex, std::defer_lock);
+  if (!gate_.is_mine()) lock.lock();
+  return lock;
+}
+
 change_result stored_items::space::modify(std::string_view key, std::int64_t now_ms,
                                           decider decide) {
   const std::uint64_t hash = record_.hash_of(key);
   change_result result;
   {
     const stored::space_gate::passage mine(gate_);
-    std::unique_lock lock(stripe_of(hash).mutex, std::defer_lock);
-    if (!gate_.is_mine()) lock.lock();
-    result = change(hash, key, now_ms, decide);
+    const std::unique_lock lock = lock_of(hash);
+    entry old;
+    const item seen = look_up(old, hash, key, now_ms);
+    const item_change then = decide(old.is_live ? &seen : nullptr);
+    if (then.what == item_change::kind::put && then.type != 0) {
+      throw error(errc::bad_argument, options_.path,
+                  "a call of modify() puts an item of type " + std::to_string(then.type) +
+                      "; use modify_parts()");
+    }
+    result = apply(then, hash, old, seen, now_ms, nullptr);
   }
   wait_for(result.version);
   return result;
 }
 
-change_result stored_items::space::change(std::uint64_t hash, std::string_view key,
-                                          std::int64_t now_ms, decider decide) {
+item stored_items::space::look_up(entry& into, std::uint64_t hash, std::string_view key,
+                                  std::int64_t now_ms) {
+  into.name = stored::stored_key(hash, key);
+  read_entry(into, now_ms);
+  if (!into.is_live) return {};
+  // The lock excludes other changes of the key, thus its last one has a token.
+  return item_of(into.bytes, hash, version_seen(hash, into.name));
+}
+
+change_result stored_items::space::apply(const item_change& then, std::uint64_t hash,
+                                         const entry& old, const item& seen, std::int64_t now_ms,
+                                         stored::part_changes* parts) {
   using kind = item_change::kind;
-  entry old;
-  old.name = stored::stored_key(hash, key);
-  read_entry(old, now_ms);
-  item seen;
-  if (old.is_live) {
-    // The lock excludes other changes of the key, thus its last one has a token.
-    seen = item_of(old.bytes, hash, version_seen(hash, old.name));
-  }
-  const item_change then = decide(old.is_live ? &seen : nullptr);
   if (then.what == kind::nothing || (then.what != kind::put && !old.is_live)) {
     if (old.is_live && then.how == use::counts) uses_.note(hash, now_ms, true);
     return {.changed = false, .unique = seen.unique, .version = seen.version};
@@ -169,21 +195,26 @@ change_result stored_items::space::change(std::uint64_t hash, std::string_view k
     return {.changed = true, .unique = 0, .version = version};
   }
   std::uint64_t unique = 0;
-  std::string value = value_after(then, old, now_ms, unique);
-  const token version = write(hash, old, std::move(value));
+  std::string value = value_after(then, old, now_ms, parts == nullptr ? 0 : parts->set(), unique);
+  const token version = write(hash, old, std::move(value), parts);
   if (then.what == kind::put || then.how == use::counts) {
     uses_.note(hash, now_ms, then.how == use::counts);
   }
   return {.changed = true, .unique = unique, .version = version};
 }
 
+/// Returns the value of an item. `set`: the number of its parts if it is put and no string.
 std::string stored_items::space::value_after(const item_change& then, const entry& old,
-                                             std::int64_t now_ms, std::uint64_t& unique) {
+                                             std::int64_t now_ms, std::uint64_t set,
+                                             std::uint64_t& unique) {
   stored::item_head head;
   std::string_view front = then.front;
   std::string_view back = then.back;
+  std::string_view number;
+  std::uint8_t type = then.type;
   if (then.what == item_change::kind::adjust) {
     head = old.head;
+    type = stored::type_in(old.head.marks);
     front = std::string_view(old.bytes).substr(sizeof(stored::item_head));
     back = {};
   } else {
@@ -191,27 +222,35 @@ std::string stored_items::space::value_after(const item_change& then, const entr
     head.unique = then.unique != 0 ? then.unique : record_.next_number();
     head.stored_ms = record_.time_of_storing(now_ms);
     head.generation = record_.generation();
+    if (type != 0) number = stored::bytes_of(set);
   }
   head.expires_ms = then.expires_ms;
   head.flags = then.flags;
-  head.marks = stored::bits_of(then.marks);
+  head.marks = stored::bits_of(then.marks) | stored::bits_of_type(type);
   unique = head.unique;
   std::string value;
-  value.reserve(sizeof head + front.size() + back.size());
-  return value.append(stored::bytes_of(head)).append(front).append(back);
+  value.reserve(sizeof head + number.size() + front.size() + back.size());
+  return value.append(stored::bytes_of(head)).append(number).append(front).append(back);
 }
 
 /// Writes the value of a key, or removes it. Requires: the thread has the lock of the key.
 token stored_items::space::write(std::uint64_t hash, const entry& old,
-                                 std::optional<std::string> value) {
+                                 std::optional<std::string> value, stored::part_changes* parts) {
   const bool is_put = value.has_value();
   const std::int64_t items = (is_put ? 1 : 0) - (old.is_counted ? 1 : 0);
   std::int64_t bytes = old.is_counted ? -old.size() : 0;
   if (is_put) bytes += static_cast<std::int64_t>(old.name.size() + value->size());
+  const std::uint64_t set = is_put ? stored::set_named_by(*value) : 0;
+  // A write that fails leaves the number named. The sweep then leaves its parts, too.
+  if (old.set != 0 && old.set != set) unnamed_sets_.push(old.set);
+  if (parts != nullptr) {
+    const token version = write_with_parts(hash, old.name, std::move(*value), *parts);
+    count(items, bytes);
+    return version;
+  }
   if (gate_.is_mine()) {
     pending_.changes.insert_or_assign(old.name, std::move(value));
-    pending_.items += items;
-    pending_.bytes += bytes;
+    count(items, bytes);
     return present_token();
   }
   stripe& here = stripe_of(hash);
@@ -256,10 +295,13 @@ token stored_items::space::store_pending() {
     throw;
   }
   for (const auto& [name, value] : pending_.changes) {
+    if (!stored::is_item_key(name)) continue;
     stripe_of(stored::hash_in(name)).version.store(version, std::memory_order_relaxed);
   }
   record_.end_stage(true);
-  count(pending_.items, pending_.bytes);
+  items_.add(pending_.items);
+  bytes_.add(pending_.bytes);
+  part_bytes_.add(pending_.part_bytes);
   pending_ = {};
   return version;
 }
@@ -267,13 +309,7 @@ token stored_items::space::store_pending() {
 token stored_items::space::write_pending() {
   db::WriteBatch batch;
   db::WriteOptions how;
-  for (const auto& [name, value] : pending_.changes) {
-    if (value) {
-      batch.Put(name, *value);
-    } else {
-      batch.Delete(name);
-    }
-  }
+  stored::add_to(batch, pending_.changes);
   if (record_.is_staged()) {
     record_.add_staged(batch);
     how.sync = true;
@@ -299,7 +335,10 @@ token stored_items::space::erase_all(std::int64_t now_ms, std::int64_t from_ms) 
     return present_token();
   }
   record_.write(next);
-  if (is_now) count(-items_.sum(), -bytes_.sum());
+  if (is_now) {
+    items_.add(-items_.sum());
+    bytes_.add(-bytes_.sum());
+  }
   const token version = changes_.fetch_add(1, std::memory_order_acq_rel) + 1;
   raise_durable(version);
   return version;
@@ -322,9 +361,15 @@ std::uint64_t stored_items::space::scan(std::uint64_t cursor, std::size_t count,
   return next;
 }
 
+/// Counts a change, in together() until its end.
 void stored_items::space::count(std::int64_t items, std::int64_t bytes) noexcept {
-  items_.add(items);
-  bytes_.add(bytes);
+  if (gate_.is_mine()) {
+    pending_.items += items;
+    pending_.bytes += bytes;
+  } else {
+    items_.add(items);
+    bytes_.add(bytes);
+  }
 }
 
 std::uint64_t stored_items::space::total(const base::sharded_count& all, const std::int64_t& more) {
@@ -383,6 +428,14 @@ bool stored_items::read(std::string_view key, std::int64_t now_ms, use how, read
 }
 change_result stored_items::modify(std::string_view key, std::int64_t now_ms, decider decide) {
   return space_->modify(key, now_ms, decide);
+}
+bool stored_items::read_parts(std::string_view key, std::int64_t now_ms, use how,
+                              parts_reader look) {
+  return space_->read_parts(key, now_ms, how, look);
+}
+change_result stored_items::modify_parts(std::string_view key, std::int64_t now_ms,
+                                         parts_decider decide) {
+  return space_->modify_parts(key, now_ms, decide);
 }
 void stored_items::together(base::function_ref<void()> work) { space_->together(work); }
 token stored_items::erase_all(std::int64_t now_ms, std::int64_t from_ms) {

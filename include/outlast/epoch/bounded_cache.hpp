@@ -123,7 +123,8 @@ class basic_bounded_cache {
 
   /// Reads and changes `key` atomically: calls `decide(const item*)` with the item or nullptr,
   /// under the lock of its bucket. `decide` returns an item_change. It is called again if space had
-  /// to be made for the item; the last call counts.
+  /// to be made for the item; the last call counts. Throws error{bad_argument} for a put of an item
+  /// that is no byte string.
   template <class Decide>
   change_result modify(std::string_view key, std::int64_t now_ms, Decide&& decide) {
     require_key(key);
@@ -375,6 +376,7 @@ class basic_bounded_cache {
       const bool is_there = at && is_live(*at.item(), now_ms);
       if (is_there) now = seen(*at.item());
       const item_change then = decide(is_there ? &now : static_cast<const item*>(nullptr));
+      require_byte_string(then);
       result = {false, now.unique, now.version};
       if (is_there && then.how == use::counts) note_use(*at.item(), now_ms);
       switch (then.what) {
@@ -421,6 +423,12 @@ class basic_bounded_cache {
                                  detail::item_state::of(then.marks, session_->generation())};
     return prepared_type(session_->memory(), head, detail::bytes_of(key), detail::bytes_of(front),
                          detail::bytes_of(back));
+  }
+  void require_byte_string(const item_change& then) const {
+    if (then.what != item_change::kind::put || then.type == 0) return;
+    throw error(errc::bad_argument, session_->pool().path(),
+                "an item has type " + std::to_string(then.type) +
+                    ", and the items of a cache are byte strings of type 0; use a store");
   }
   void require_fitting(std::size_t bytes) {
     if (limit_bytes() == 0 || bytes <= limit_bytes()) return;

@@ -80,14 +80,14 @@ class item_space {
   virtual change_result modify(std::string_view key, std::int64_t now_ms, decider decide) = 0;
   /// Returns whether items can have parts. If not, the next two members throw error{refused}.
   [[nodiscard]] virtual bool has_parts() const { return false; }
-  /// Calls `look` with the item of `key` and its parts as they are at one time. Returns false if the
-  /// item is absent. Requires: `look` changes no part.
+  /// Calls `look` with the item of `key` and its parts, which it must not change, as they are at
+  /// one time. Returns false if the item is absent.
   virtual bool read_parts(std::string_view key, std::int64_t now_ms, use how, parts_reader look);
   /// As modify(), and changes parts of the item in the same atomic step. The key has no parts if it
   /// is absent or a string. An item that is erased, or replaced by a string, loses all its parts,
   /// without a walk. `decide` is called once. If it throws, nothing has changed.
-  /// Requires: a call of `decide` that changes parts returns a put of an item that is no string. It
-  /// clears the parts first if the item had another type.
+  /// Requires: a call of `decide` that changes parts returns a put of an item that is no string,
+  /// and clears the parts first if the item had another type.
   virtual change_result modify_parts(std::string_view key, std::int64_t now_ms,
                                      parts_decider decide);
   /// Calls `work` once, whose calls of this space are one change: no other thread sees a part of

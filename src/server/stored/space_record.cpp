@@ -79,10 +79,10 @@ void space_record::read(std::string_view bytes) {
                 "a server's items; use an empty directory");
   }
   const auto version = head_of<std::uint32_t>(bytes.substr(offsetof(meta_record, version)));
-  if (version > format_version) {
+  if (version > parts_version) {
     throw error(errc::newer_version, path_,
                 "the items have format " + std::to_string(version) +
-                    ", and this program reads format " + std::to_string(format_version) +
+                    ", and this program reads formats up to " + std::to_string(parts_version) +
                     "; use a later version of Outlast");
   }
   if (version == 0 || bytes.size() != sizeof(meta_record)) {
@@ -91,6 +91,7 @@ void space_record::read(std::string_view bytes) {
                                 std::to_string(sizeof(meta_record)) + "; restore a backup");
   }
   now_ = written_ = head_of<meta_record>(bytes);
+  allows_parts_.store(version >= parts_version, std::memory_order_relaxed);
 }
 
 std::uint64_t space_record::next_number() {
@@ -115,6 +116,19 @@ void space_record::reserve(std::uint64_t number) {
   const std::uint64_t end = number + numbers_of_block;
   put(written_, end);
   reserved_.store(end, std::memory_order_relaxed);
+}
+
+void space_record::allow_parts() {
+  // Relaxed: a thread that reads true needs only that the record is durable by then.
+  if (allows_parts_.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(reserving_);
+  if (allows_parts_.load(std::memory_order_relaxed)) return;
+  meta_record next = written_;
+  next.version = parts_version;
+  put(next, reserved_.load(std::memory_order_relaxed));
+  // Other threads do not read the version of `now_` meanwhile.
+  written_.version = now_.version = parts_version;
+  allows_parts_.store(true, std::memory_order_relaxed);
 }
 
 bool space_record::is_due(std::int64_t now_ms) const noexcept {

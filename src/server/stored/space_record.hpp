@@ -14,9 +14,9 @@
 
 namespace outlast::server::stored {
 
-/// Thread-safety: next_number(), follow_number() and the members without a write may be called
-/// concurrently. write(), stage(), add_staged() and end_stage() require that no other thread uses
-/// the record.
+/// Thread-safety: next_number(), follow_number(), allow_parts() and the members without a write may
+/// be called concurrently. write(), stage(), add_staged() and end_stage() require that no other
+/// thread uses the record.
 class space_record {
  public:
   /// Reads the record, or writes it to an empty store. Throws as stored_items().
@@ -30,6 +30,10 @@ class space_record {
   [[nodiscard]] std::uint64_t next_number();
   /// Makes later numbers greater than one that a client has chosen. Throws as next_number().
   void follow_number(std::uint64_t chosen);
+
+  /// Makes the space one that programs without items with parts refuse. The call is durable at
+  /// return, and may be made concurrently. Throws as next_number(), without effect.
+  void allow_parts();
 
   /// Returns true if the erasure for a later time is due. The answer stays true when the clock
   /// moves back.
@@ -74,7 +78,8 @@ class space_record {
   meta_record written_;
   bool is_staged_ = false;
   mutable std::atomic<bool> was_due_{false};
-  std::mutex reserving_;
+  std::mutex reserving_;  ///< of the reserved numbers and the versions
+  std::atomic<bool> allows_parts_{false};
   std::atomic<std::uint64_t> next_{1};
   std::atomic<std::uint64_t> reserved_{1};
 };

@@ -6,6 +6,7 @@
 #include <outlast/db/db.hpp>
 #include <outlast/server/stored_items.hpp>
 #include <src/server/stored/format.hpp>
+#include <src/server/stored/part_changes.hpp>
 #include <src/server/stored/pending_changes.hpp>
 #include <src/server/stored/space_gate.hpp>
 #include <src/server/stored/space_record.hpp>
@@ -25,20 +26,25 @@
 
 namespace outlast::server {
 
-/// Comments: as in stored_items, whose members these are.
+/// Comments: as in stored_items, whose members these are. sweep.cpp, sweep_parts.cpp and parts.cpp
+/// have the removals and the parts.
 class stored_items::space {
  public:
   space(db::DB& store, const stored_items_options& options);
 
   bool read(std::string_view key, std::int64_t now_ms, use how, reader look);
   change_result modify(std::string_view key, std::int64_t now_ms, decider decide);
+  bool read_parts(std::string_view key, std::int64_t now_ms, use how, parts_reader look);
+  change_result modify_parts(std::string_view key, std::int64_t now_ms, parts_decider decide);
   void together(base::function_ref<void()> work);
   token erase_all(std::int64_t now_ms, std::int64_t from_ms);
   std::uint64_t scan(std::uint64_t cursor, std::size_t count, std::int64_t now_ms, visitor visit);
   sweep_result sweep(std::int64_t now_ms, std::size_t count);
   void make_durable();
   [[nodiscard]] std::uint64_t items() { return total(items_, pending_.items); }
-  [[nodiscard]] std::uint64_t bytes() { return total(bytes_, pending_.bytes); }
+  [[nodiscard]] std::uint64_t bytes() {
+    return total(bytes_, pending_.bytes) + total(part_bytes_, pending_.part_bytes);
+  }
   [[nodiscard]] token durable_token() const;
   [[nodiscard]] token present_token() const;
   [[nodiscard]] std::string guarantee() const;
@@ -71,6 +77,7 @@ class stored_items::space {
     stored::change_map changes;
     std::int64_t items = 0;
     std::int64_t bytes = 0;
+    std::int64_t part_bytes = 0;
   };
 
   /// An item in the store, with its key and as it is at a time.
@@ -78,6 +85,7 @@ class stored_items::space {
     std::string name;   ///< the key in the store
     std::string bytes;  ///< empty: not in the store
     stored::item_head head;
+    std::uint64_t set = 0;  ///< the number of its parts; 0: none
     bool is_counted = false;
     bool is_live = false;
 
@@ -86,7 +94,39 @@ class stored_items::space {
     }
   };
 
+  /// An entry of the directory of parts.
+  struct directory_entry {
+    std::uint64_t set = 0;
+    std::string item_name;  ///< the key of the item in the store
+  };
+
+  /// Numbers of parts that no item names, for the next sweep. The directory has all of them, thus
+  /// numbers may be missing here, and a number may be one that an item names.
+  class hints {
+   public:
+    hints() { sets_.reserve(max_count); }
+    void push(std::uint64_t set) noexcept {
+      const std::lock_guard lock(mutex_);
+      if (sets_.size() < max_count) sets_.push_back(set);
+    }
+    /// Returns a number, or 0.
+    [[nodiscard]] std::uint64_t pop() noexcept {
+      const std::lock_guard lock(mutex_);
+      if (sets_.empty()) return 0;
+      const std::uint64_t last = sets_.back();
+      sets_.pop_back();
+      return last;
+    }
+
+   private:
+    static constexpr std::size_t max_count = 4096;
+
+    std::mutex mutex_;
+    std::vector<std::uint64_t> sets_;
+  };
+
   void count_all();
+  void count_parts(stored::merged_cursor& at);
 
   [[nodiscard]] stripe& stripe_of(std::uint64_t hash) noexcept {
     return stripes_[hash % stripe_count];
@@ -99,6 +139,14 @@ class stored_items::space {
   }
   [[nodiscard]] stored::item_head require_head(std::string_view value) const;
   void read_entry(entry& into, std::int64_t now_ms);
+  /// Reads the bytes of an entry. Returns false if the key is not in the store.
+  bool read_bytes(entry& into);
+  void interpret(entry& into, std::int64_t now_ms) const;
+  /// Returns the changes of the calling thread's together(), or nullptr.
+  [[nodiscard]] const stored::change_map* pending_changes() const {
+    return gate_.is_mine() ? &pending_.changes : nullptr;
+  }
+  [[nodiscard]] std::unique_lock<std::mutex> lock_of(std::uint64_t hash);
   [[nodiscard]] token version_seen(std::uint64_t hash, std::string_view name);
   [[nodiscard]] item item_of(std::string_view value, std::uint64_t hash, token version) const;
   [[nodiscard]] stored::merged_cursor cursor_from(std::uint64_t hash);
@@ -122,11 +170,20 @@ class stored_items::space {
     return 0;
   }
 
-  change_result change(std::uint64_t hash, std::string_view key, std::int64_t now_ms,
-                       decider decide);
+  /// Reads the item of a key for a change, under its lock. Returns what `decide` sees.
+  [[nodiscard]] item look_up(entry& into, std::uint64_t hash, std::string_view key,
+                             std::int64_t now_ms);
+  /// Makes a change of an item, and of its parts if it has some. `old`, `seen`: of look_up().
+  change_result apply(const item_change& then, std::uint64_t hash, const entry& old,
+                      const item& seen, std::int64_t now_ms, stored::part_changes* parts);
   [[nodiscard]] std::string value_after(const item_change& then, const entry& old,
-                                        std::int64_t now_ms, std::uint64_t& unique);
-  token write(std::uint64_t hash, const entry& old, std::optional<std::string> value);
+                                        std::int64_t now_ms, std::uint64_t set,
+                                        std::uint64_t& unique);
+  void require_valid(const item_change& then, const entry& old, stored::part_changes& parts) const;
+  token write(std::uint64_t hash, const entry& old, std::optional<std::string> value,
+              stored::part_changes* parts = nullptr);
+  token write_with_parts(std::uint64_t hash, std::string_view name, std::string value,
+                         stored::part_changes& parts);
   token write_pending();
   token store_pending();
 
@@ -139,6 +196,15 @@ class stored_items::space {
   [[nodiscard]] std::vector<std::string> find_removable(std::int64_t now_ms, std::size_t limit,
                                                         sweep_result& result);
   [[nodiscard]] bool remove_if_dead(std::string name, std::int64_t now_ms);
+  bool sweep_directory(std::int64_t now_ms, std::size_t count, std::size_t& parts_left,
+                       sweep_result& result);
+  void sweep_hints(std::int64_t now_ms, std::size_t& parts_left, sweep_result& result);
+  [[nodiscard]] std::vector<directory_entry> next_sets(std::size_t limit, std::uint64_t& next);
+  [[nodiscard]] bool remove_if_unnamed(const directory_entry& of, std::int64_t now_ms,
+                                       std::size_t& parts_left, sweep_result& result);
+  [[nodiscard]] bool is_named(const directory_entry& of, std::int64_t now_ms, sweep_result& result);
+  [[nodiscard]] bool remove_some_parts(const directory_entry& of, std::size_t& parts_left,
+                                       sweep_result& result);
 
   db::DB& store_;
   stored_items_options options_;
@@ -147,12 +213,16 @@ class stored_items::space {
   std::array<stripe, stripe_count> stripes_;
   stored::use_table uses_;
   base::sharded_count items_;
-  base::sharded_count bytes_;
+  base::sharded_count bytes_;  ///< of items
+  base::sharded_count part_bytes_;
   std::atomic<token> changes_{0};  ///< the token of the last change
   std::atomic<token> durable_{0};
   pending pending_;  ///< of the thread that is alone
   std::mutex sweeping_;
   std::uint64_t sweep_cursor_ = 0;
+  std::uint64_t directory_cursor_ = 0;
+  bool sweeps_directory_ = false;  ///< the items of this sweep are done
+  hints unnamed_sets_;
 };
 
 }  // namespace outlast::server

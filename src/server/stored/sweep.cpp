@@ -9,13 +9,31 @@
 
 namespace outlast::server {
 
+namespace {
+
+/// The parts that a sweep removes for each item that it may visit.
+constexpr std::size_t parts_of_an_item = 16;
+
+}  // namespace
+
 sweep_result stored_items::space::sweep(std::int64_t now_ms, std::size_t count) {
   if (gate_.is_mine()) throw std::logic_error("sweep() is called within together()");
   const std::lock_guard alone(sweeping_);
   settle_erasure(now_ms);
   sweep_result result;
-  for (std::string& name : find_removable(now_ms, count, result)) {
-    if (remove_if_dead(std::move(name), now_ms)) ++result.removed;
+  const std::size_t limit = std::max<std::size_t>(count, 1);
+  if (!sweeps_directory_) {
+    for (std::string& name : find_removable(now_ms, limit, result)) {
+      if (remove_if_dead(std::move(name), now_ms)) ++result.removed;
+    }
+    sweeps_directory_ = sweep_cursor_ == 0;
+  }
+  std::size_t parts_left = limit * parts_of_an_item;
+  sweep_hints(now_ms, parts_left, result);
+  if (sweeps_directory_) {
+    const std::size_t left = limit - std::min(limit, result.visited);
+    result.is_at_end = sweep_directory(now_ms, left, parts_left, result);
+    sweeps_directory_ = !result.is_at_end;
   }
   return result;
 }
@@ -45,11 +63,10 @@ std::vector<std::string> stored_items::space::find_removable(std::int64_t now_ms
   const auto look = [&](const stored::merged_cursor& at, std::uint64_t) {
     ++result.visited;
     // A read reports damage. The sweep passes it, because it would stop there for ever.
-    if (at.value().size() < sizeof(stored::item_head)) return;
+    if (!stored::is_sound_item(at.value())) return;
     if (!is_live(require_head(at.value()), now_ms)) names.emplace_back(at.key());
   };
   sweep_cursor_ = walk(sweep_cursor_, limit, look);
-  result.is_at_end = sweep_cursor_ == 0;
   return names;
 }
 

@@ -1,6 +1,7 @@
 // Goal: conversations over a bounded cache answer what their clients stored, one key space for both
 // protocols; and an answer whose token is reached is true after every crash.
 // Method: the conversations on a pool in memory whose clock moves by hand; images of that memory.
+#include <outlast/base/error.hpp>
 #include <outlast/domain.hpp>
 #include <outlast/server/cached_items.hpp>
 #include <outlast/server/memcached.hpp>
@@ -167,6 +168,45 @@ TEST_F(cached_items_in_pool, refuse_the_key_of_the_cache_in_the_words_of_the_pro
   const std::string reply = server.resp("*3\r\n$3\r\nSET\r\n$19\r\n" + key + "\r\n$1\r\nv\r\n");
   EXPECT_EQ(reply.front(), '-') << reply;
   EXPECT_EQ(server.resp("PING\r\n"), "+PONG\r\n") << "the connection continues";
+}
+
+TEST(CachedItems, refuse_items_with_parts) {
+  image pool;
+  served server(pool);
+  cached_items<policy>& items = server.items();
+  EXPECT_EQ(server.resp("SET key before\r\n"), "+OK\r\n");
+  EXPECT_FALSE(items.has_parts());
+  const auto reason_of = [](const auto& call) {
+    try {
+      call();
+    } catch (const error& failure) {
+      return failure.reason();
+    }
+    ADD_FAILURE() << "no refusal";
+    return errc::closed;
+  };
+  for (const char* key : {"key", "absent"}) {
+    EXPECT_EQ(reason_of([&] {
+                items.modify(key, now_ms, [](const item*) {
+                  item_change change;
+                  change.what = item_change::kind::put;
+                  change.front = "after";
+                  change.type = 1;
+                  return change;
+                });
+              }),
+              errc::bad_argument);
+    EXPECT_EQ(reason_of([&] {
+                items.read_parts(key, now_ms, use::counts, [](const item&, item_parts&) {});
+              }),
+              errc::refused);
+    EXPECT_EQ(reason_of([&] {
+                items.modify_parts(key, now_ms,
+                                   [](const item*, item_parts&) { return item_change(); });
+              }),
+              errc::refused);
+  }
+  EXPECT_EQ(server.resp("GET key\r\nDBSIZE\r\n"), "$6\r\nbefore\r\n:1\r\n");
 }
 
 }  // namespace

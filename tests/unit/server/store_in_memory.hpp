@@ -23,6 +23,8 @@ class store_in_memory final : public db::DB {
   store_in_memory() = default;
   explicit store_in_memory(contents from) : now_(from), durable_(std::move(from)) {}
 
+  /// Called before a write. An error that it returns is that of the write, which has no effect.
+  std::function<db::Status()> permit_write = [] { return db::Status(); };
   /// Called before a write with `sync`.
   std::function<void()> before_sync = [] {};
   /// Called after a write is visible, before its call returns, with its `sync`.
@@ -43,6 +45,7 @@ class store_in_memory final : public db::DB {
     return DB::Delete(options, key);
   }
   db::Status Write(const db::WriteOptions& options, db::WriteBatch* updates) override {
+    if (const db::Status refusal = permit_write(); !refusal.ok()) return refusal;
     if (options.sync) before_sync();
     {
       const std::lock_guard lock(mutex_);

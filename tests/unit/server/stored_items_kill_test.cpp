@@ -3,20 +3,15 @@
 // Method: a child writes its progress to a pipe and is killed in the middle; the parent opens the
 // store and compares it with the last line of progress.
 #include <tests/support/store_home.hpp>
-#include <tests/unit/server/stored_stand.hpp>
+#include <tests/unit/server/kill_stand.hpp>
 
 #include <gtest/gtest.h>
 
-#include <array>
+#include <algorithm>
 #include <chrono>
-#include <csignal>
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <thread>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace outlast::server {
@@ -24,52 +19,10 @@ namespace {
 
 using test::place;
 
-using progress = std::array<std::uint64_t, 2>;
-using report = std::function<void(const progress&)>;
-
-/// Runs `work` in a child over the store, and kills the child some time after its first progress.
-/// Returns the last one.
-progress last_before_kill(served_store& at, std::chrono::microseconds after,
-                          const std::function<void(served_store&, const report&)>& work) {
-  at.close();
-  std::array<int, 2> ends{};
-  EXPECT_EQ(::pipe(ends.data()), 0);
-  const ::pid_t child = ::fork();
-  if (child == 0) {
-    ::close(ends[0]);
-    at.open();
-    work(at, [&](const progress& done) {
-      // A pipe of 64 KiB is full at some time: the parent reads at the same time.
-      if (::write(ends[1], done.data(), sizeof done) != sizeof done) ::_exit(1);
-    });
-    ::_exit(2);
-  }
-  ::close(ends[1]);
-  progress last{};
-  progress next{};
-  const auto receive = [&] { return ::read(ends[0], next.data(), sizeof next) == sizeof next; };
-  EXPECT_TRUE(receive()) << "the child has stopped";
-  last = next;
-  std::thread killer([&] {
-    std::this_thread::sleep_for(after);
-    ::kill(child, SIGKILL);
-  });
-  while (receive()) last = next;
-  killer.join();
-  ::close(ends[0]);
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFSIGNALED(status)) << "the child ended by itself";
-  at.open();
-  return last;
-}
-
 class stored_items_and_kills : public ::testing::TestWithParam<place> {
  protected:
   static constexpr int kills = 25;
-  static std::chrono::microseconds moment(int kill) {
-    return std::chrono::microseconds(200 + kill * 397 % 5'000);
-  }
+  static std::chrono::microseconds moment(int kill) { return kill_moment(kill); }
   static std::uint64_t number_in(item_space& space, const std::string& key) {
     const std::string text = value_in(space, key);
     return text == "(none)" ? 0 : std::stoull(text);

@@ -416,9 +416,9 @@ TEST(StoredItems, refuse_a_later_format_and_a_damaged_record) {
   std::string record = test::value_of(*at.home, key);
   ASSERT_EQ(record.size(), 64U);
   const auto attach = [&] { const stored_items made(*at.home, {.path = at.home.name()}); };
-  record[8] = 2;
+  record[8] = 3;
   ASSERT_TRUE(at.home->Put({}, key, record).ok());
-  EXPECT_NE(refusal_of(errc::newer_version, attach).find("format 2"), std::string::npos);
+  EXPECT_NE(refusal_of(errc::newer_version, attach).find("format 3"), std::string::npos);
   ASSERT_TRUE(at.home->Put({}, key, record + "longer").ok());
   refusal_of(errc::newer_version, attach);
   record[8] = 1;

@@ -22,6 +22,9 @@
 //   - the body of an unknown command is skipped; memcached reads it as requests
 //   - touch, gat and stat with a value are invalid; memcached reads the value as a request
 //   - verbosity succeeds; it is unknown to memcached
+//   - lengths that do not fit each other are refused before the key has arrived
+//   - a wrong first byte of a request does not suppress the replies of earlier requests
+//   - flush with a time that has passed has its effect
 //   - lengths of 2 GB and more are too large; memcached waits for them
 //   - stat has no names of memcached's memory management; sizes_enable is not found
 //   - with a password, any name of a user is valid

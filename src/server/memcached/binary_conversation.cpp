@@ -160,7 +160,7 @@ void binary_conversation::run_guarded(Work&& work) {
 }
 
 std::int64_t binary_conversation::expiry_at(std::size_t at) const noexcept {
-  return expiry_of(static_cast<std::int32_t>(extra<std::uint32_t>(at)), now_ms_);
+  return unsigned_expiry_of(extra<std::uint32_t>(at), now_ms_);
 }
 
 }  // namespace outlast::server::memcached

@@ -233,7 +233,7 @@ TEST(MemcachedBinary, touch_and_gat_change_the_time) {
     EXPECT_EQ(send(client, {.opcode = gat, .key = "b", .extras = number(100U)}),
               "1d 1 #0 v=Not found\n");
     client.now_ms += 99'000;
-    EXPECT_EQ(send(client, {.opcode = gatk, .key = "a", .extras = number(0xffffffffU)}),
+    EXPECT_EQ(send(client, {.opcode = gatk, .key = "a", .extras = number(2'592'001U)}),
               "23 0 #1 e=\\00\\00\\00\\05 k=a v=x\n");
     EXPECT_EQ(send(client, {.opcode = gatk, .key = "a", .extras = number(0U)}), "23 1 #0 k=a\n");
     set_value(client, "c", "y", 0, 1);
@@ -241,6 +241,22 @@ TEST(MemcachedBinary, touch_and_gat_change_the_time) {
               "1e 0 #2 e=\\00\\00\\00\\00 v=y\n");
     client.now_ms += 1'000'000;
     EXPECT_EQ(value_of(client, "c"), "y");
+  });
+}
+
+TEST(MemcachedBinary, times_are_relative_up_to_30_days_and_have_no_sign) {
+  for_each_cut([](memcached_session& client) {
+    set_value(client, "a", "x", 0, 2'592'000);
+    set_value(client, "b", "x", 0, 2'592'001);
+    set_value(client, "c", "x", 0, 0xfffffffe);
+    EXPECT_EQ(value_of(client, "b"), "(absent)") << "in 1970";
+    client.now_ms += 2'591'999'000;
+    EXPECT_EQ(value_of(client, "a"), "x");
+    client.now_ms += 1'000;
+    EXPECT_EQ(value_of(client, "a"), "(absent)");
+    EXPECT_EQ(value_of(client, "c"), "x") << "until 2106";
+    client.now_ms = std::int64_t{0xfffffffe} * 1000;
+    EXPECT_EQ(value_of(client, "c"), "(absent)");
   });
 }
 

@@ -7,9 +7,11 @@ namespace outlast::server::memcached {
 
 namespace {
 
-/// Returns whether a line, or its beginning, is of a command with any number of keys.
-bool has_many_keys(std::string_view line) noexcept {
-  const std::string_view name = words(line).next();
+/// Returns whether a line is of a command with any number of keys. Reads only the bytes that are
+/// there when a line that is cut becomes too long, so that a line that arrives whole is not
+/// accepted if its beginning would be refused.
+bool has_many_keys(std::string_view line, std::size_t max_line_bytes) noexcept {
+  const std::string_view name = words(line.substr(0, max_line_bytes + 1)).next();
   return name == "get" || name == "gets" || name == "gat" || name == "gats" || name == "bget";
 }
 
@@ -62,7 +64,8 @@ void text_conversation::extend_line(std::string_view more) {
   line_.append(start);
   more.remove_prefix(start.size());
   if (more.empty()) return;
-  if (!has_many_keys(line_) || more.size() > room(options_.max_keys_line_bytes)) {
+  if (!has_many_keys(line_, options_.max_line_bytes) ||
+      more.size() > room(options_.max_keys_line_bytes)) {
     result_.closes = true;
     return;
   }
@@ -72,7 +75,8 @@ void text_conversation::extend_line(std::string_view more) {
 void text_conversation::run_line(std::string_view line) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   if (line.size() > options_.max_line_bytes) {
-    if (!has_many_keys(line) || line.size() > options_.max_keys_line_bytes) {
+    if (!has_many_keys(line, options_.max_line_bytes) ||
+        line.size() > options_.max_keys_line_bytes) {
       result_.closes = true;
       return;
     }

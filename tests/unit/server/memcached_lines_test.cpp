@@ -137,6 +137,19 @@ TEST(MemcachedLines, a_first_byte_of_the_binary_protocol_in_a_later_line_is_an_e
   });
 }
 
+TEST(MemcachedLines, a_long_line_that_begins_with_blanks_is_closed_however_it_arrives) {
+  for_each_cut([](memcached_session& client) {
+    client.options.max_line_bytes = 20;
+    EXPECT_EQ(client.send(" get" + std::string(20, ' ') + "a\r\n"), "END\r\n");
+    EXPECT_EQ(client.send(std::string(18, ' ') + "get a\r\nmn\r\n"), "END\r\nMN\r\n");
+    EXPECT_EQ(client.send(std::string(19, ' ') + "get a\r\n"), "");
+    EXPECT_TRUE(client.closed) << "the name ends beyond the limit";
+    client.reconnect();
+    EXPECT_EQ(client.send(std::string(40, ' ') + "get a\r\n"), "");
+    EXPECT_TRUE(client.closed);
+  });
+}
+
 TEST(MemcachedLines, a_bad_key_at_the_end_of_many_is_the_only_reply) {
   for_each_cut([](memcached_session& client) {
     client.options.max_replies_bytes = 20;

@@ -358,7 +358,9 @@ TEST(MemcachedBinary, long_replies_pause_and_continue) {
     std::string all;
     for (int i = 0; i < 5; ++i) all += bytes_of({.opcode = get, .key = "a"});
     EXPECT_EQ(client.send(all).size(), 5U * (24 + 4 + 90));
-    if (client.sent == all.size()) EXPECT_EQ(client.pauses, 4U);
+    if (client.sent == all.size()) {
+      EXPECT_EQ(client.pauses, 4U);
+    }
   });
 }
 

@@ -142,8 +142,8 @@ void add_options(CLI::App& program, arguments& to) {
   program.add_flag("--enable-shutdown", to.allows_shutdown,
                    "Permit the command shutdown of memcached's protocol");
   program.add_option("--password-file", to.password_file,
-                     "File with the password of RESP's clients; memcached's protocol is refused "
-                     "then on ports for both");
+                     "File with the password of RESP and of memcached's binary protocol; its text "
+                     "protocol is refused then");
   program.add_option("--log", to.log_file, "File of the log instead of standard error");
   program.add_option("-P,--pidfile", to.process_file, "File for the number of the process");
 }
@@ -168,12 +168,11 @@ listening tcp(const std::string& address, int port, spoken protocol) {
 }
 
 /// Returns the sockets to listen on. Throws std::runtime_error.
-std::vector<listening> sockets_of(const arguments& given, spoken both) {
+std::vector<listening> sockets_of(const arguments& given) {
   std::vector<listening> all;
   for (const int each : inherited_sockets()) {
     listening made;
     made.inherited = each;
-    made.protocol = both;
     all.push_back(made);
   }
   const bool has_inherited = !all.empty();
@@ -186,15 +185,14 @@ std::vector<listening> sockets_of(const arguments& given, spoken both) {
       all.back().durable = durable;
     };
     // With sockets of systemd the usual port is not opened, too.
-    if (given.port != 0 && !has_inherited) add(given.port, both);
+    if (given.port != 0 && !has_inherited) add(given.port, spoken::either);
     add(given.memcached_port, spoken::memcached);
     add(given.resp_port, spoken::resp);
-    add(given.durable_port, both, true);
+    add(given.durable_port, spoken::either, true);
   }
   if (!given.path.empty()) {
     listening made;
     made.path = given.path;
-    made.protocol = both;
     made.mode = static_cast<unsigned>(std::stoul(given.path_mode, nullptr, 8)) & 0777U;
     all.push_back(made);
   }
@@ -211,9 +209,10 @@ server_settings settings_of(const arguments& given) {
   made.cache.evicts = !given.never_evicts;
   made.cache.epoch_length =
       std::chrono::microseconds(static_cast<std::int64_t>(given.epoch_ms * 1000));
-  if (!given.password_file.empty()) made.resp.password = first_line_of(given.password_file);
-  // memcached's text protocol has no passwords.
-  made.listen = sockets_of(given, made.resp.password.empty() ? spoken::either : spoken::resp);
+  if (!given.password_file.empty()) {
+    made.resp.password = made.memcached.password = first_line_of(given.password_file);
+  }
+  made.listen = sockets_of(given);
   made.threads = given.threads;
   made.max_connections = given.connections;
   made.pending_bytes_of_all = given.pending_mb << 20;

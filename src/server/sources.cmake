@@ -1,8 +1,13 @@
 outlast_sources(outlast_server server
   engine.cpp
   items.cpp
+  memcached/binary_commands.cpp
+  memcached/binary_conversation.cpp
+  memcached/binary_format.cpp
   memcached/changes.cpp
   memcached/classic.cpp
+  memcached/connection.cpp
+  memcached/item_commands.cpp
   memcached/lines.cpp
   memcached/meta.cpp
   memcached/meta_flags.cpp

@@ -37,14 +37,16 @@ inline int converse(server::conversation& with, std::size_t cut = std::string_vi
     const ssize_t received = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (received <= 0) return received == 0 ? 0 : 1;
     kept.append(buffer.data(), static_cast<std::size_t>(received));
+    std::size_t at = 0;
     server::fed done;
     do {
       std::string replies;
-      done = with.feed(std::string_view(kept).substr(0, cut), now_ms(), replies);
-      kept.erase(0, done.taken);
+      done = with.feed(std::string_view(kept).substr(at, cut), now_ms(), replies);
+      at += done.taken;
       if (!write_all(replies)) return 1;
       if (done.closes) return 0;
-    } while (done.pauses || (done.taken != 0 && !kept.empty()));
+    } while (done.pauses || (done.taken != 0 && at != kept.size()));
+    kept.erase(0, at);
   }
 }
 

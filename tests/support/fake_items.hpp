@@ -195,6 +195,7 @@ class fake_items final : public server::item_space {
     bool was_read = false;
     server::item_marks marks = {};
     server::token version = 0;
+    std::uint8_t type = 0;
 
     void use(std::int64_t now_ms) noexcept {
       was_read = true;
@@ -228,7 +229,8 @@ class fake_items final : public server::item_space {
             .accessed_ms = from.accessed_ms,
             .was_read = from.was_read,
             .marks = from.marks,
-            .version = from.version};
+            .version = from.version,
+            .type = from.type};
   }
   static bool is_absent(const stored& one, std::int64_t now_ms) {
     return one.expires_ms != 0 && one.expires_ms <= now_ms;
@@ -249,6 +251,7 @@ class fake_items final : public server::item_space {
     stored now;
     now.value = std::move(value);
     now.unique = change.unique == 0 ? last_unique_ : change.unique;
+    now.type = change.type;
     now.accessed_ms = now.stored_ms = now_ms;
     items_ += at == bucket.end() ? 1 : 0;
     bytes_ = bytes;

@@ -1,8 +1,10 @@
-// The text protocol of memcached, classic and meta commands, over a key space.
+// The text and the binary protocol of memcached over a key space.
 //
-// The protocol is that of memcached 1.6.18, with the flag E of later versions. Commands of
-// memcached's memory management (slabs, lru, lru_crawler, watch) are errors. A connection that
-// begins with the binary protocol is closed. A client can see these differences:
+// The protocols are those of memcached 1.6.18: classic and meta commands, with the flag E of later
+// versions, and all commands of the binary protocol that are not about replication. The first byte
+// of a connection decides, and no later byte: 0x80 begins the binary protocol. Commands of
+// memcached's memory management (slabs, lru, lru_crawler, watch) are errors. A client of the text
+// protocol can see these differences:
 //
 //   - `stats cachedump` lists nothing
 //   - a line above the limit always closes the connection; memcached accepts some that arrive whole
@@ -15,7 +17,22 @@
 //   - keys are returned in base64 if the command has b, whichever command stored them
 //   - t is 0 for an item that the command lets expire; exp= of me is the time that remains
 //
-// These commands are ours:
+// A client of the binary protocol can see these:
+//
+//   - the body of an unknown command is skipped; memcached reads it as requests
+//   - touch, gat and stat with a value are invalid; memcached reads the value as a request
+//   - verbosity succeeds; it is unknown to memcached
+//   - lengths that do not fit each other are refused before the key has arrived
+//   - a wrong first byte of a request does not suppress the replies of earlier requests
+//   - flush with a time that has passed has its effect
+//   - lengths of 2 GB and more are too large; memcached waits for them
+//   - stat has no names of memcached's memory management; sizes_enable is not found
+//   - with a password, any name of a user is valid
+//
+// In both, a command that reads or changes the value of an item with parts is an error. Commands
+// that remove or replace an item, or change its time, have their effect.
+//
+// These commands of the text protocol are ours:
 //
 //   durable on      replies of this connection wait until what they report is durable
 //   durable off     replies do not wait
@@ -49,6 +66,9 @@ struct memcached_options {
   /// Stops the server: immediately, or after the requests that it has (graceful). Empty: `shutdown`
   /// is refused, as in memcached by default. Called within feed().
   std::function<void(bool is_graceful)> shut_down = {};
+  /// If it is not empty, clients must send it by SASL's mechanism PLAIN, with any name. Then the
+  /// text protocol is refused.
+  std::string password = {};
 };
 
 /// The counted events, with the names that `stats` has for them.

@@ -1,5 +1,6 @@
-// The changes that classic and meta commands share: stored values and counted numbers.
-#include <src/server/memcached/text_conversation.hpp>
+// The changes that all protocols share: stored values and counted numbers.
+#include <src/server/memcached/item_commands.hpp>
+#include <src/server/memcached/text.hpp>
 
 #include <algorithm>
 
@@ -17,20 +18,21 @@ std::string_view blanks(std::size_t count, std::string& storage) {
 
 }  // namespace
 
-store_outcome text_conversation::store(std::string_view value, std::uint64_t& unique) {
+store_outcome item_commands::store(std::string_view key, const store_request& request,
+                                   std::string_view value, std::uint64_t& unique) {
   store_outcome outcome = store_outcome::stored;
   bool was_there = false;
-  const change_result result = space_.modify(stored_key(), now_ms_, [&](const item* old) {
+  const change_result result = space_.modify(key, now_ms_, [&](const item* old) {
     was_there = old != nullptr;
     outcome = store_outcome::stored;
-    return changed_item(old, value, outcome);
+    return changed_item(key, request, old, value, outcome);
   });
-  changed(result);
+  shown(result.version);
   if (!was_there && outcome != store_outcome::stored) missed();
   unique = outcome == store_outcome::stored ? result.unique : 0;
   count(event::cmd_set);
   if (outcome == store_outcome::stored) count(event::total_items);
-  if (request_.expected) {
+  if (request.expected) {
     const bool is_bad = outcome == store_outcome::exists;
     count(!was_there ? event::cas_misses : is_bad ? event::cas_badval : event::cas_hits);
   }
@@ -38,10 +40,11 @@ store_outcome text_conversation::store(std::string_view value, std::uint64_t& un
 }
 
 /// Decides on a value for the item `old`, or nullptr.
-item_change text_conversation::changed_item(const item* old, std::string_view value,
-                                            store_outcome& outcome) const {
+item_change item_commands::changed_item(std::string_view key, const store_request& request,
+                                        const item* old, std::string_view value,
+                                        store_outcome& outcome) const {
   item_change change;
-  const store_mode mode = request_.mode;
+  const store_mode mode = request.mode;
   const bool extends = mode == store_mode::append || mode == store_mode::prepend;
   const auto refuse = [&](store_outcome why) {
     outcome = why;
@@ -49,27 +52,28 @@ item_change text_conversation::changed_item(const item* old, std::string_view va
   };
   if (old == nullptr) {
     if (extends) return refuse(store_outcome::not_stored);
-    if (request_.expected && mode != store_mode::add) return refuse(store_outcome::not_found);
+    if (request.expected && mode != store_mode::add) return refuse(store_outcome::not_found);
     if (mode == store_mode::replace) return refuse(store_outcome::not_stored);
   } else if (mode == store_mode::add) {
     return refuse(store_outcome::not_stored);
+  } else if (mode != store_mode::set || request.expected) {
+    require_string(*old);
   }
   change.what = item_change::kind::put;
-  change.flags = request_.flags;
-  change.expires_ms = request_.expires_ms;
-  change.unique = request_.unique;
+  change.flags = request.flags;
+  change.expires_ms = request.expires_ms;
+  change.unique = request.unique;
   change.front = value;
   if (old == nullptr) return change;
-  if (request_.expected && *request_.expected != old->unique) {
-    const bool is_older = *request_.expected < old->unique;
-    if (!request_.takes_older || !is_older || extends) return refuse(store_outcome::exists);
+  if (request.expected && *request.expected != old->unique) {
+    const bool is_older = *request.expected < old->unique;
+    if (!request.takes_older || !is_older || extends) return refuse(store_outcome::exists);
     // A client stored an outdated value: it is served until another client has stored a newer one.
     change.expires_ms = old->expires_ms;
     change.marks = {.is_stale = true, .has_winner = old->marks.has_winner};
   }
   if (!extends) return change;
-  if (item_bytes(stored_key(), old->value.size() + value.size(), old->flags) >
-      options_.max_item_bytes) {
+  if (item_bytes(key, old->value.size() + value.size(), old->flags) > options_.max_item_bytes) {
     return refuse(store_outcome::not_stored);
   }
   change.flags = old->flags;
@@ -79,7 +83,7 @@ item_change text_conversation::changed_item(const item* old, std::string_view va
   return change;
 }
 
-count_result text_conversation::count_item(const count_request& request) {
+count_result item_commands::count_item(const count_request& request) {
   count_result result;
   std::optional<decimal> digits;
   std::string storage;
@@ -92,6 +96,7 @@ count_result text_conversation::count_item(const count_request& request) {
       result.value = *request.initial;
       change.expires_ms = request.initial_expires_ms;
     } else {
+      require_string(*old);
       result.old_expires_ms = old->expires_ms;
       result.outcome = count_outcome::not_a_number;
       if (old->value.empty()) return change;  // before its number is compared, as in memcached
@@ -121,15 +126,14 @@ count_result text_conversation::count_item(const count_request& request) {
     return change;
   };
   const change_result done = space_.modify(request.key, now_ms_, decide);
-  changed(done);
+  shown(done.version);
   if (result.outcome == count_outcome::not_found) missed();
   result.unique = done.unique;
   count_event_of(request, result.outcome);
   return result;
 }
 
-void text_conversation::count_event_of(const count_request& request,
-                                       count_outcome outcome) noexcept {
+void item_commands::count_event_of(const count_request& request, count_outcome outcome) noexcept {
   switch (outcome) {
     case count_outcome::counted:
       return count(request.decreases ? event::decr_hits : event::incr_hits);

@@ -60,13 +60,7 @@ void text_conversation::show_items(std::string_view line, words keys, Show&& sho
 void text_conversation::get_items(std::string_view line, words keys, bool has_unique) {
   if (words(keys).next().empty()) return answer("ERROR");
   show_items(line, keys, [&](std::string_view key) {
-    count(event::cmd_get);
-    const bool is_there = space_.read(key, now_ms_, use::counts, [&](const item& found) {
-      shown(found.version);
-      add_value(key, found, has_unique);
-    });
-    if (!is_there) missed();
-    count(is_there ? event::get_hits : event::get_misses);
+    get_item(key, [&](const item& found) { add_value(key, found, has_unique); });
   });
 }
 
@@ -76,23 +70,8 @@ void text_conversation::touch_items(std::string_view line, words keys, bool has_
   const std::optional<std::int32_t> seconds = signed32_of(time);
   if (!seconds) return answer(bad_time);
   show_items(line, keys, [&](std::string_view key) {
-    bool is_there = false;
-    const std::size_t began = out_->size();
-    changed(space_.modify(key, now_ms_, [&](const item* found) {
-      out_->resize(began);  // of a decision that does not count
-      is_there = found != nullptr;
-      if (!is_there) return item_change();
-      add_value(key, *found, has_unique);
-      item_change change = adjusted(*found);
-      change.expires_ms = expiry_of(*seconds, now_ms_);
-      change.how = use::counts;
-      return change;
-    }));
-    if (!is_there) missed();
-    count(event::cmd_get);
-    count(event::cmd_touch);
-    count(is_there ? event::get_hits : event::get_misses);
-    count(is_there ? event::touch_hits : event::touch_misses);
+    get_and_touch_item(key, expiry_of(*seconds, now_ms_),
+                       [&](const item& found) { add_value(key, found, has_unique); });
   });
 }
 
@@ -151,18 +130,7 @@ void text_conversation::run_touch(const arguments& of) {
   if (of.of[1].size() > max_key_bytes) return answer(bad_format);
   const std::optional<std::int32_t> seconds = signed32_of(of.of[2]);
   if (!seconds) return answer(bad_time);
-  bool is_there = false;
-  changed(space_.modify(of.of[1], now_ms_, [&](const item* found) {
-    is_there = found != nullptr;
-    if (!is_there) return item_change();
-    item_change change = adjusted(*found);
-    change.expires_ms = expiry_of(*seconds, now_ms_);
-    change.how = use::counts;
-    return change;
-  }));
-  if (!is_there) missed();
-  count(event::cmd_touch);
-  count(is_there ? event::touch_hits : event::touch_misses);
+  const bool is_there = touch_item(of.of[1], expiry_of(*seconds, now_ms_), [](const item&) {});
   answer(is_there ? "TOUCHED" : "NOT_FOUND");
 }
 
@@ -178,16 +146,8 @@ void text_conversation::run_delete(const arguments& of) {
     }
   }
   if (of.of[1].size() > max_key_bytes) return answer(bad_format);
-  bool is_there = false;
-  changed(space_.modify(of.of[1], now_ms_, [&](const item* found) {
-    item_change change;
-    is_there = found != nullptr;
-    if (is_there) change.what = item_change::kind::erase;
-    return change;
-  }));
-  if (!is_there) missed();
-  count(is_there ? event::delete_hits : event::delete_misses);
-  answer(is_there ? "DELETED" : "NOT_FOUND");
+  const remove_outcome outcome = remove_item(of.of[1], {});
+  answer(outcome == remove_outcome::removed ? "DELETED" : "NOT_FOUND");
 }
 
 void text_conversation::run_flush_all(const arguments& of) {
@@ -198,10 +158,47 @@ void text_conversation::run_flush_all(const arguments& of) {
     if (!seconds) return answer(bad_time);
     from_ms = expiry_of(*seconds, now_ms_);
   }
-  const token version = space_.erase_all(now_ms_, from_ms);
-  changed({.changed = true, .unique = 0, .version = version});
-  count(event::cmd_flush);
+  flush_items(from_ms);
   answer("OK");
+}
+
+void text_conversation::run_stats(const arguments& of) {
+  flush_counts();
+  const auto add = [this](std::string_view name, std::string_view value) {
+    out_->append("STAT ").append(name);
+    *out_ += ' ';
+    out_->append(value).append("\r\n");
+  };
+  const std::string_view what = of.count > 1 ? of.of[1] : std::string_view();
+  if (of.count == 1) {
+    general_stats(add);
+  } else if (what == "settings") {
+    settings_stats("ascii", add);
+  } else if (what == "items") {
+    item_stats(add);
+  } else if (what == "slabs") {
+    slab_stats(add);
+  } else if (what == "sizes") {
+    add("sizes_status", "disabled");
+  } else if (what == "reset") {
+    counters_.reset();
+    return answer("RESET");
+  } else if (what == "detail") {
+    return run_stats_detail(of);
+  } else if (what == "cachedump" && of.count < 4) {
+    return answer("CLIENT_ERROR bad command line");
+  } else if (what != "conns" && what != "extstore" && what != "cachedump") {
+    return answer("ERROR");
+  }
+  answer("END");
+}
+
+/// Accepts the commands for counts of key prefixes. No such counts exist, because clients choose
+/// the number of prefixes.
+void text_conversation::run_stats_detail(const arguments& of) {
+  const std::string_view what = of.count > 2 ? of.of[2] : std::string_view();
+  if (what == "dump") return answer("END");
+  answer(what == "on" || what == "off" ? "OK" : "CLIENT_ERROR usage: stats detail on|off|dump");
 }
 
 void text_conversation::run_version(const arguments&) {

@@ -1,65 +1,24 @@
 // Cuts the bytes of a connection into lines and values, and executes them.
-#include <outlast/base/error.hpp>
 #include <src/server/memcached/text_conversation.hpp>
 
 #include <algorithm>
-#include <new>
 
-namespace outlast::server {
-
-std::unique_ptr<conversation> make_memcached_conversation(item_space& space,
-                                                          const memcached_options& options,
-                                                          memcached_counters& counters) {
-  return std::make_unique<memcached::text_conversation>(space, options, counters);
-}
-
-namespace memcached {
+namespace outlast::server::memcached {
 
 namespace {
 
-/// Capacity above which a buffer is freed after its use.
-constexpr std::size_t kept_bytes = std::size_t{1} << 14;
-
-void forget(std::string& buffer) {
-  buffer.clear();
-  if (buffer.capacity() > kept_bytes) buffer.shrink_to_fit();
-}
-
-/// Returns whether a line, or its beginning, is of a command with any number of keys.
-bool has_many_keys(std::string_view line) noexcept {
-  const std::string_view name = words(line).next();
+/// Returns whether a line is of a command with any number of keys. Reads only the bytes that are
+/// there when a line that is cut becomes too long, so that a line that arrives whole is not
+/// accepted if its beginning would be refused.
+bool has_many_keys(std::string_view line, std::size_t max_line_bytes) noexcept {
+  const std::string_view name = words(line.substr(0, max_line_bytes + 1)).next();
   return name == "get" || name == "gets" || name == "gat" || name == "gats" || name == "bget";
-}
-
-/// Returns a text without line breaks, as a part of a reply.
-std::string on_one_line(std::string_view text) {
-  constexpr std::size_t max_bytes = 512;
-  std::string line(text.substr(0, max_bytes));
-  std::replace_if(
-      line.begin(), line.end(), [](char one) { return static_cast<unsigned char>(one) < ' '; },
-      ' ');
-  return line;
 }
 
 }  // namespace
 
-text_conversation::text_conversation(item_space& space, const memcached_options& options,
-                                     memcached_counters& counters)
-    : space_(space), options_(options), counters_(counters) {
-  counters_.connection_begins();
-}
-
-text_conversation::~text_conversation() { counters_.connection_ends(); }
-
 fed text_conversation::feed(std::string_view bytes, std::int64_t now_ms, std::string& replies) {
-  out_ = &replies;
-  now_ms_ = now_ms;
-  first_reply_ = replies.size();
-  result_ = {};
-  result_.waits = is_durable_;
-  // The first byte of the binary protocol. Its requests have no end of a line to wait for.
-  if (!has_begun_ && bytes.starts_with('\x80')) result_.closes = true;
-  has_begun_ = has_begun_ || !bytes.empty();
+  begin_call(now_ms, replies);
   std::size_t at = 0;
   while (!result_.closes && (at < bytes.size() || line_is_whole_)) {
     const std::string_view rest = bytes.substr(at);
@@ -68,24 +27,10 @@ fed text_conversation::feed(std::string_view bytes, std::int64_t now_ms, std::st
     } else {
       at += phase_ == phase::value ? take_value(rest) : take_swallowed(rest);
     }
-    if (replies.size() - first_reply_ >= options_.max_replies_bytes && at < bytes.size()) {
-      result_.pauses = true;
-    }
+    if (replies_are_long() && at < bytes.size()) result_.pauses = true;
     if (result_.pauses) break;
   }
-  result_.taken = result_.closes ? bytes.size() : at;
-  if (result_.waits) result_.version = std::max(result_.version, shown_);
-  count(event::bytes_read, result_.taken);
-  count(event::bytes_written, replies.size() - first_reply_);
-  flush_counts();
-  return result_;
-}
-
-void text_conversation::flush_counts() {
-  for (std::size_t i = 0; i < counts_.size(); ++i) {
-    if (counts_[i] != 0) counters_.add(static_cast<event>(i), counts_[i]);
-  }
-  counts_ = {};
+  return end_call(result_.closes ? bytes.size() : at);
 }
 
 std::size_t text_conversation::take_line(std::string_view bytes) {
@@ -119,7 +64,8 @@ void text_conversation::extend_line(std::string_view more) {
   line_.append(start);
   more.remove_prefix(start.size());
   if (more.empty()) return;
-  if (!has_many_keys(line_) || more.size() > room(options_.max_keys_line_bytes)) {
+  if (!has_many_keys(line_, options_.max_line_bytes) ||
+      more.size() > room(options_.max_keys_line_bytes)) {
     result_.closes = true;
     return;
   }
@@ -129,14 +75,15 @@ void text_conversation::extend_line(std::string_view more) {
 void text_conversation::run_line(std::string_view line) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   if (line.size() > options_.max_line_bytes) {
-    if (!has_many_keys(line) || line.size() > options_.max_keys_line_bytes) {
+    if (!has_many_keys(line, options_.max_line_bytes) ||
+        line.size() > options_.max_keys_line_bytes) {
       result_.closes = true;
       return;
     }
   }
   line = line.substr(0, line.find('\0'));  // as in memcached
   is_quiet_ = false;
-  guarded([&] { execute(line); });
+  run_guarded([&] { execute(line); });
 }
 
 void text_conversation::execute(std::string_view line) {
@@ -157,20 +104,13 @@ void text_conversation::execute(std::string_view line) {
 
 /// Does the work of a command. Answers errors of the space as memcached's are.
 template <class Work>
-void text_conversation::guarded(Work&& work) {
-  mark_ = out_->size();
+void text_conversation::run_guarded(Work&& work) {
   const bool has_paused = resumes_at_ != 0;
-  try {
-    work();
-  } catch (const out_of_space&) {
-    count(event::store_no_memory);
-    fail(no_memory, has_paused);
-  } catch (const error& problem) {
-    const bool is_full = problem.reason() == errc::no_space || problem.reason() == errc::pool_full;
-    if (is_full) count(event::store_no_memory);
-    fail(is_full ? std::string(no_memory) : "SERVER_ERROR " + on_one_line(problem.what()),
+  guarded(work, [&](failure_kind kind, std::string_view text) {
+    fail(kind == failure_kind::no_memory ? std::string(no_memory)
+                                         : std::string("SERVER_ERROR ").append(text),
          has_paused);
-  }
+  });
 }
 
 /// Replaces the replies of a command by an error. A part of them may have been sent if the command
@@ -194,21 +134,9 @@ void text_conversation::expect_value(std::size_t size, bool erases_if_too_large)
   count(event::store_too_large);
   if (erases_if_too_large) {
     // The client wanted to replace the item: the old value must not be served.
-    changed(space_.modify(key, now_ms_, [](const item* old) {
-      item_change change;
-      if (old != nullptr) change.what = item_change::kind::erase;
-      return change;
-    }));
+    remove_outdated(key);
   }
   answer("SERVER_ERROR object too large for cache");
-}
-
-/// Returns the size that memcached counts for an item, so that the same items fit.
-std::size_t text_conversation::item_bytes(std::string_view key, std::size_t value_bytes,
-                                          std::uint32_t flags) const noexcept {
-  constexpr std::size_t head_bytes = 56;
-  constexpr std::size_t end_bytes = 3;  // after the key and the value
-  return head_bytes + key.size() + value_bytes + end_bytes + (flags != 0 ? sizeof flags : 0);
 }
 
 std::size_t text_conversation::take_value(std::string_view bytes) {
@@ -234,11 +162,11 @@ std::size_t text_conversation::take_swallowed(std::string_view bytes) {
 
 void text_conversation::run_value(std::string_view value_and_end) {
   phase_ = phase::line;
-  guarded([&] {
+  run_guarded([&] {
     if (!value_and_end.ends_with("\r\n")) return answer("CLIENT_ERROR bad data chunk");
     value_and_end.remove_suffix(2);
     std::uint64_t unique = 0;
-    const store_outcome outcome = store(value_and_end, unique);
+    const store_outcome outcome = store(stored_key(), request_, value_and_end, unique);
     if (is_meta_) return meta_stored(outcome, unique);
     switch (outcome) {
       case store_outcome::stored: return answer("STORED");
@@ -249,11 +177,4 @@ void text_conversation::run_value(std::string_view value_and_end) {
   });
 }
 
-void text_conversation::changed(const change_result& result) noexcept {
-  shown(result.version);
-  if (result.changed) result_.version = std::max(result_.version, result.version);
-}
-
-}  // namespace memcached
-
-}  // namespace outlast::server
+}  // namespace outlast::server::memcached

@@ -118,6 +118,7 @@ void text_conversation::meta_get(const meta_flags& flags) {
   bool is_there = false;
   if (!flags.has('T')) {
     is_there = space_.read(flags.key(), now_ms_, how, [&](const item& found) {
+      require_string(found);
       if (wins(flags, found, now_ms_)) {
         before = found;
         before->value = {};
@@ -155,6 +156,7 @@ void text_conversation::meta_get_and_change(const meta_flags& flags,
       change.how = flags.has('u') ? use::does_not_count : use::counts;
       return change;
     }
+    require_string(*found);
     const bool has_won = wins(flags, *found, now_ms_);
     item as_it_was = *found;
     if (before) {
@@ -168,7 +170,7 @@ void text_conversation::meta_get_and_change(const meta_flags& flags,
     change.how = flags.has('u') ? use::does_not_count : use::counts;
     return change;
   });
-  changed(result);
+  shown(result.version);
   count(event::cmd_get);
   count(is_there ? event::get_hits : event::get_misses);
   if (flags.has('T')) {
@@ -255,17 +257,25 @@ void text_conversation::meta_stored(store_outcome outcome, std::uint64_t unique)
 }
 
 void text_conversation::meta_delete(const meta_flags& flags) {
-  bool is_there = false;
-  bool is_other = false;
-  changed(space_.modify(flags.key(), now_ms_, [&](const item* found) {
-    item_change change;
-    is_there = found != nullptr;
-    is_other = is_there && flags.expected && *flags.expected != found->unique;
-    if (!is_there || is_other) return change;
-    change.what = item_change::kind::erase;
-    if (!flags.has('I')) return change;
-    // The item gets a new number, so that a client that read it before cannot store over the mark.
-    change = adjusted(*found);
+  const remove_outcome outcome =
+      flags.has('I') ? invalidate(flags) : remove_item(flags.key(), flags.expected);
+  if (outcome == remove_outcome::not_found) return add_meta_reply("NF", flags);
+  if (outcome == remove_outcome::exists) return add_meta_reply("EX", flags);
+  if (!flags.has('q')) add_meta_reply("HD", flags);
+}
+
+/// Marks an item as stale. It gets a new number, so that a client that read it before cannot store
+/// over the mark.
+remove_outcome text_conversation::invalidate(const meta_flags& flags) {
+  remove_outcome outcome = remove_outcome::not_found;
+  const change_result result = space_.modify(flags.key(), now_ms_, [&](const item* found) {
+    outcome = remove_outcome::not_found;
+    if (found == nullptr) return item_change();
+    require_string(*found);
+    outcome = remove_outcome::exists;
+    if (flags.expected && *flags.expected != found->unique) return item_change();
+    outcome = remove_outcome::removed;
+    item_change change = adjusted(*found);
     change.what = item_change::kind::put;
     change.front = found->value;
     change.unique = flags.unique;
@@ -273,15 +283,15 @@ void text_conversation::meta_delete(const meta_flags& flags) {
     change.how = found->was_read ? use::counts : use::does_not_count;
     if (flags.has('T')) change.expires_ms = expiry_of(flags.ttl, now_ms_);
     return change;
-  }));
-  if (!is_there) {
+  });
+  shown(result.version);
+  if (outcome == remove_outcome::not_found) {
     missed();
     count(event::delete_misses);
-    return add_meta_reply("NF", flags);
+  } else if (outcome == remove_outcome::removed) {
+    count(event::delete_hits);
   }
-  if (is_other) return add_meta_reply("EX", flags);
-  count(event::delete_hits);
-  if (!flags.has('q')) add_meta_reply("HD", flags);
+  return outcome;
 }
 
 void text_conversation::meta_count(const meta_flags& flags) {
@@ -337,6 +347,7 @@ void text_conversation::meta_debug(std::string_view key, words rest) {
   if (is_base64 && !stored.decode()) return answer(bad_format);
   const bool is_there =
       space_.read(stored.view(), now_ms_, use::does_not_count, [&](const item& found) {
+        require_string(found);
         std::string& out = *out_;
         shown(found.version);
         out += "ME ";

@@ -1,8 +1,9 @@
-// The `stats` command of memcached.
+// The numbers of the `stats` command of memcached.
 //
 // The numbers that describe memcached's slabs have no counterpart here: all items are shown as one
 // class of slabs, because tools read the number and the size of items there.
-#include <src/server/memcached/text_conversation.hpp>
+#include <src/server/memcached/item_commands.hpp>
+#include <src/server/memcached/text.hpp>
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -51,104 +52,65 @@ std::string seconds_of(const timeval& time) {
 
 }  // namespace
 
-void text_conversation::add_stat(std::string_view name, std::string_view value) {
-  out_->append("STAT ").append(name);
-  *out_ += ' ';
-  out_->append(value).append("\r\n");
-}
-
-void text_conversation::run_stats(const arguments& of) {
-  flush_counts();
-  const std::string_view what = of.count > 1 ? of.of[1] : std::string_view();
-  if (of.count == 1) {
-    add_general_stats();
-  } else if (what == "settings") {
-    add_settings();
-  } else if (what == "items") {
-    add_item_stats();
-  } else if (what == "slabs") {
-    add_slab_stats();
-  } else if (what == "sizes") {
-    add_stat("sizes_status", "disabled");
-  } else if (what == "reset") {
-    counters_.reset();
-    return answer("RESET");
-  } else if (what == "detail") {
-    return run_stats_detail(of);
-  } else if (what == "cachedump" && of.count < 4) {
-    return answer("CLIENT_ERROR bad command line");
-  } else if (what != "conns" && what != "extstore" && what != "cachedump") {
-    return answer("ERROR");
-  }
-  answer("END");
-}
-
-/// Accepts the commands for counts of key prefixes. No such counts exist, because clients choose
-/// the number of prefixes.
-void text_conversation::run_stats_detail(const arguments& of) {
-  const std::string_view what = of.count > 2 ? of.of[2] : std::string_view();
-  if (what == "dump") return answer("END");
-  answer(what == "on" || what == "off" ? "OK" : "CLIENT_ERROR usage: stats detail on|off|dump");
-}
-
-void text_conversation::add_general_stats() {
+void item_commands::general_stats(stat_adder add) {
   const std::int64_t up_ms = std::max<std::int64_t>(0, now_ms_ - options_.started_ms);
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
-  add_stat("pid", static_cast<std::uint64_t>(getpid()));
-  add_stat("uptime", static_cast<std::uint64_t>(up_ms / 1000));
-  add_stat("time", static_cast<std::uint64_t>(std::max<std::int64_t>(0, now_ms_) / 1000));
-  add_stat("version", options_.version);
-  add_stat("pointer_size", std::uint64_t{8 * sizeof(void*)});
-  add_stat("rusage_user", seconds_of(used.ru_utime));
-  add_stat("rusage_system", seconds_of(used.ru_stime));
-  add_stat("curr_connections", counters_.connections());
-  add_stat("total_connections", counters_.all_connections());
-  for (const auto& [name, what] : names) add_stat(name, counters_.value(what));
-  add_stat("curr_items", space_.items());
-  add_stat("bytes", space_.bytes());
-  add_stat("limit_maxbytes", space_.limit_bytes());
-  add_stat("evictions", space_.evictions());
-  add_stat("outlast_durable_token", space_.durable_token());
-  add_stat("outlast_guarantee", space_.guarantee());
+  add("pid", decimal(static_cast<std::uint64_t>(getpid())).text());
+  add("uptime", decimal(static_cast<std::uint64_t>(up_ms / 1000)).text());
+  add("time",
+      decimal(static_cast<std::uint64_t>(std::max<std::int64_t>(0, now_ms_) / 1000)).text());
+  add("version", options_.version);
+  add("pointer_size", decimal(std::uint64_t{8 * sizeof(void*)}).text());
+  add("rusage_user", seconds_of(used.ru_utime));
+  add("rusage_system", seconds_of(used.ru_stime));
+  add("curr_connections", decimal(counters_.connections()).text());
+  add("total_connections", decimal(counters_.all_connections()).text());
+  for (const auto& [name, what] : names) add(name, decimal(counters_.value(what)).text());
+  add("curr_items", decimal(space_.items()).text());
+  add("bytes", decimal(space_.bytes()).text());
+  add("limit_maxbytes", decimal(space_.limit_bytes()).text());
+  add("evictions", decimal(space_.evictions()).text());
+  add("outlast_durable_token", decimal(space_.durable_token()).text());
+  add("outlast_guarantee", space_.guarantee());
 }
 
-void text_conversation::add_settings() {
-  add_stat("maxbytes", space_.limit_bytes());
-  add_stat("verbosity", std::uint64_t{0});
-  add_stat("shutdown_command", options_.shut_down ? "yes" : "no");
-  add_stat("detail_enabled", "no");
-  add_stat("cas_enabled", "yes");
-  add_stat("auth_enabled_sasl", "no");
-  add_stat("binding_protocol", "ascii");
-  add_stat("item_size_max", options_.max_item_bytes);
-  add_stat("flush_enabled", "yes");
-  add_stat("dump_enabled", "no");
+void item_commands::settings_stats(std::string_view protocol, stat_adder add) {
+  add("maxbytes", decimal(space_.limit_bytes()).text());
+  add("verbosity", "0");
+  add("shutdown_command", options_.shut_down ? "yes" : "no");
+  add("detail_enabled", "no");
+  add("cas_enabled", "yes");
+  add("auth_enabled_sasl", options_.password.empty() ? "no" : "yes");
+  add("binding_protocol", protocol);
+  add("item_size_max", decimal(options_.max_item_bytes).text());
+  add("flush_enabled", "yes");
+  add("dump_enabled", "no");
 }
 
-void text_conversation::add_item_stats() {
+void item_commands::item_stats(stat_adder add) {
   if (space_.items() == 0) return;
-  add_stat("items:1:number", space_.items());
-  add_stat("items:1:mem_requested", space_.bytes());
-  add_stat("items:1:evicted", space_.evictions());
-  add_stat("items:1:outofmemory", counters_.value(event::store_no_memory));
+  add("items:1:number", decimal(space_.items()).text());
+  add("items:1:mem_requested", decimal(space_.bytes()).text());
+  add("items:1:evicted", decimal(space_.evictions()).text());
+  add("items:1:outofmemory", decimal(counters_.value(event::store_no_memory)).text());
 }
 
-void text_conversation::add_slab_stats() {
+void item_commands::slab_stats(stat_adder add) {
   constexpr std::array<event, 8> shown_events = {
       event::get_hits,  event::cmd_set,  event::delete_hits, event::incr_hits,
       event::decr_hits, event::cas_hits, event::cas_badval,  event::touch_hits};
   if (space_.items() != 0) {
-    add_stat("1:used_chunks", space_.items());
-    add_stat("1:mem_requested", space_.bytes());
+    add("1:used_chunks", decimal(space_.items()).text());
+    add("1:mem_requested", decimal(space_.bytes()).text());
     for (const auto& [name, what] : names) {
       const bool is_shown =
           std::find(shown_events.begin(), shown_events.end(), what) != shown_events.end();
-      if (is_shown) add_stat("1:" + std::string(name), counters_.value(what));
+      if (is_shown) add("1:" + std::string(name), decimal(counters_.value(what)).text());
     }
   }
-  add_stat("active_slabs", std::uint64_t{space_.items() != 0});
-  add_stat("total_malloced", space_.bytes());
+  add("active_slabs", decimal(std::uint64_t{space_.items() != 0}).text());
+  add("total_malloced", decimal(space_.bytes()).text());
 }
 
 }  // namespace outlast::server::memcached

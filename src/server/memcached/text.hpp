@@ -123,13 +123,18 @@ class decimal {
 inline void add_number(std::string& to, std::uint64_t value) { to += decimal(value).text(); }
 
 /// Returns the time at which an item expires, in milliseconds since 1970; 0: never. A number above
-/// 30 days is a time, and a negative one is a time that has passed.
-[[nodiscard]] inline std::int64_t expiry_of(std::int32_t seconds, std::int64_t now_ms) noexcept {
-  constexpr std::int32_t month = 60 * 60 * 24 * 30;
+/// 30 days is a time.
+[[nodiscard]] inline std::int64_t unsigned_expiry_of(std::uint32_t seconds,
+                                                     std::int64_t now_ms) noexcept {
+  constexpr std::uint32_t month = 60 * 60 * 24 * 30;
   if (seconds == 0) return 0;
-  if (seconds < 0) return 1;
-  if (seconds > month) return std::int64_t{seconds} * 1000;
-  return now_ms + std::int64_t{seconds} * 1000;
+  const std::int64_t since_ms = seconds > month ? 0 : now_ms;
+  return since_ms + std::int64_t{seconds} * 1000;
+}
+
+/// As unsigned_expiry_of(). A negative number is a time that has passed.
+[[nodiscard]] inline std::int64_t expiry_of(std::int32_t seconds, std::int64_t now_ms) noexcept {
+  return seconds < 0 ? 1 : unsigned_expiry_of(static_cast<std::uint32_t>(seconds), now_ms);
 }
 
 /// Returns the seconds until an item expires, rounded up; -1: it never expires.

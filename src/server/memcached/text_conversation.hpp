@@ -1,10 +1,11 @@
 // A connection that uses memcached's text protocol.
 //
-// Lines and values are read in lines.cpp, classic commands are in classic.cpp, meta commands in
-// meta.cpp, and the changes that both share in changes.cpp.
+// Lines and values are read in lines.cpp, classic commands are in classic.cpp, and meta commands in
+// meta.cpp.
 #pragma once
 
 #include <outlast/server/memcached.hpp>
+#include <src/server/memcached/item_commands.hpp>
 #include <src/server/memcached/meta_flags.hpp>
 #include <src/server/memcached/text.hpp>
 
@@ -22,62 +23,15 @@ inline constexpr std::string_view not_numeric =
     "CLIENT_ERROR cannot increment or decrement non-numeric value";
 inline constexpr std::string_view no_memory = "SERVER_ERROR out of memory storing object";
 
-enum class store_mode : std::uint8_t { set, add, replace, append, prepend };
-enum class store_outcome : std::uint8_t { stored, not_stored, exists, not_found };
-
-/// A command that stores a value, without the value.
-struct store_request {
-  store_mode mode = store_mode::set;
-  std::uint32_t flags = 0;
-  std::int64_t expires_ms = 0;
-  std::optional<std::uint64_t> expected = {};  ///< the number that the item must have
-  std::uint64_t unique = 0;                    ///< the number that the item gets; 0: a new one
-  bool takes_older = false;  ///< an item with a greater number than `expected` becomes stale
-};
-
-/// A command that adds to a number or subtracts from it.
-struct count_request {
-  std::string_view key = {};
-  std::uint64_t delta = 1;
-  bool decreases = false;
-  std::optional<std::uint64_t> expected = {};
-  std::optional<std::int64_t> expires_ms = {};  ///< the new time, if it changes
-  std::optional<std::uint64_t> initial = {};    ///< of an item that is created
-  std::int64_t initial_expires_ms = 0;          ///< of an item that is created
-  std::uint64_t unique = 0;                     ///< the number that the item gets; 0: a new one
-};
-
-enum class count_outcome : std::uint8_t { counted, created, exists, not_found, not_a_number };
-
-struct count_result {
-  count_outcome outcome = count_outcome::not_found;
-  std::uint64_t value = 0;
-  std::int64_t old_expires_ms = 0;  ///< of the item before; 0: it was absent, or never expired
-  std::uint64_t unique = 0;
-};
-
-/// Returns the change that leaves an item as it is, except for fields that the caller sets.
-[[nodiscard]] inline item_change adjusted(const item& old) noexcept {
-  item_change change;
-  change.what = item_change::kind::adjust;
-  change.flags = old.flags;
-  change.expires_ms = old.expires_ms;
-  change.marks = old.marks;
-  return change;
-}
-
-class text_conversation final : public conversation {
+class text_conversation final : public conversation, private item_commands {
  public:
   text_conversation(item_space& space, const memcached_options& options,
-                    memcached_counters& counters);
-  ~text_conversation() override;
-  text_conversation(const text_conversation&) = delete;
-  text_conversation& operator=(const text_conversation&) = delete;
+                    memcached_counters& counters)
+      : item_commands(space, options, counters) {}
 
   fed feed(std::string_view bytes, std::int64_t now_ms, std::string& replies) override;
 
  private:
-  using event = memcached_event;
   enum class phase : std::uint8_t { line, value, swallow };
   struct command {
     std::string_view name;
@@ -96,22 +50,12 @@ class text_conversation final : public conversation {
   void run_value(std::string_view value_and_end);
   void execute(std::string_view line);
   template <class Work>
-  void guarded(Work&& work);
+  void run_guarded(Work&& work);
   void fail(std::string_view text, bool has_paused);
-  void flush_counts();
 
   /// Adds a line to the replies, unless the client suppressed them (noreply).
   void answer(std::string_view line) {
     if (!is_quiet_) out_->append(line).append("\r\n");
-  }
-  void count(event what, std::uint64_t by = 1) noexcept {
-    counts_[static_cast<std::size_t>(what)] += by;
-  }
-  void shown(token version) noexcept { shown_ = version > shown_ ? version : shown_; }
-  void changed(const change_result& result) noexcept;
-  /// Notes that a key is absent. Its erasure may not be durable yet.
-  void missed() {
-    if (is_durable_) shown(space_.present_token());
   }
   /// Lets the next bytes be the value of `request`, or discards them if they are too many.
   void expect_value(std::size_t size, bool erases_if_too_large);
@@ -122,14 +66,6 @@ class text_conversation final : public conversation {
     left_ = size + 2;
     phase_ = phase::swallow;
   }
-  [[nodiscard]] std::size_t item_bytes(std::string_view key, std::size_t value_bytes,
-                                       std::uint32_t flags) const noexcept;
-
-  // changes.cpp
-  store_outcome store(std::string_view value, std::uint64_t& unique);
-  item_change changed_item(const item* old, std::string_view value, store_outcome& outcome) const;
-  count_result count_item(const count_request& request);
-  void count_event_of(const count_request& request, count_outcome outcome) noexcept;
 
   // classic.cpp
   void get_items(std::string_view line, words keys, bool has_unique);
@@ -151,24 +87,14 @@ class text_conversation final : public conversation {
   void run_touch(const arguments& of);
   void run_delete(const arguments& of);
   void run_flush_all(const arguments& of);
+  void run_stats(const arguments& of);
+  void run_stats_detail(const arguments& of);
   void run_version(const arguments& of);
   void run_verbosity(const arguments& of);
   void run_cache_memlimit(const arguments& of);
   void run_quit(const arguments& of);
   void run_shutdown(const arguments& of);
   void run_durable(const arguments& of);
-
-  // stats.cpp
-  void run_stats(const arguments& of);
-  void add_stat(std::string_view name, std::string_view value);
-  void add_stat(std::string_view name, std::uint64_t value) {
-    add_stat(name, decimal(value).text());
-  }
-  void add_general_stats();
-  void add_settings();
-  void add_item_stats();
-  void add_slab_stats();
-  void run_stats_detail(const arguments& of);
 
   // meta.cpp
   /// Executes a meta command. Returns false if the name is none of them.
@@ -178,27 +104,15 @@ class text_conversation final : public conversation {
   void meta_set(std::string_view key, words rest);
   void meta_stored(store_outcome outcome, std::uint64_t unique);
   void meta_delete(const meta_flags& flags);
+  remove_outcome invalidate(const meta_flags& flags);
   void meta_count(const meta_flags& flags);
   void meta_debug(std::string_view key, words rest);
   void add_hit(const meta_flags& flags, const item& found, bool is_created, bool has_won);
   void add_meta_reply(std::string_view code, const meta_flags& flags);
   void add_counted(const meta_flags& flags, const count_result& result);
 
-  item_space& space_;
-  const memcached_options& options_;
-  memcached_counters& counters_;
+  bool is_quiet_ = false;  ///< the current command has no replies
 
-  // Of the current call.
-  std::string* out_ = nullptr;
-  std::int64_t now_ms_ = 0;
-  fed result_;
-  std::size_t first_reply_ = 0;  ///< offset of the first reply of this call
-
-  // Of the current command.
-  std::size_t mark_ = 0;  ///< offset of its first reply
-  bool is_quiet_ = false;
-
-  bool has_begun_ = false;  ///< bytes have arrived
   phase phase_ = phase::line;
   std::string line_;            ///< the beginning of a line that is not complete
   bool line_is_whole_ = false;  ///< `line_` is complete, and its command has paused
@@ -211,10 +125,6 @@ class text_conversation final : public conversation {
   std::size_t value_bytes_ = 0;
   std::string value_;     ///< the part that has arrived, if the value is cut
   std::size_t left_ = 0;  ///< bytes to discard
-
-  bool is_durable_ = false;
-  token shown_ = 0;  ///< the greatest of all items and changes that this connection has seen
-  std::array<std::uint64_t, memcached_counters::events> counts_ = {};  ///< not added yet
 };
 
 }  // namespace outlast::server::memcached

@@ -40,6 +40,12 @@ std::size_t end_of_head(std::string_view bytes, std::size_t at) noexcept {
   return end == none || end + 1 >= bytes.size() ? none : end;
 }
 
+/// Returns the length of the line at `at`, or of the part that has arrived. A carriage return does
+/// not count, so that a line of the maximum length is accepted also if it is cut after it.
+std::size_t head_bytes(std::string_view bytes, std::size_t at) noexcept {
+  return std::min(bytes.find('\r', at), bytes.size()) - at;
+}
+
 }  // namespace
 
 request_parser::outcome request_parser::fail(std::string text) {
@@ -100,7 +106,7 @@ request_parser::outcome request_parser::next(std::string_view bytes, std::size_t
 request_parser::outcome request_parser::begin_array(std::string_view bytes, std::size_t& at,
                                                     const request_limits& limits) {
   const std::size_t end = end_of_head(bytes, at);
-  const std::size_t size = std::min(end, bytes.size()) - at;
+  const std::size_t size = head_bytes(bytes, at);
   if (size > limits.inline_bytes) return fail("too big mbulk count string");
   if (end == none) return outcome::incomplete;
   const std::optional<std::int64_t> count = integer_of(bytes.substr(at + 1, size - 1));
@@ -120,7 +126,7 @@ request_parser::outcome request_parser::begin_array(std::string_view bytes, std:
 request_parser::outcome request_parser::begin_bulk(std::string_view bytes, std::size_t& at,
                                                    const request_limits& limits) {
   const std::size_t end = at < bytes.size() ? end_of_head(bytes, at) : none;
-  const std::size_t size = std::min(end, bytes.size()) - at;
+  const std::size_t size = head_bytes(bytes, at);
   if (size > limits.inline_bytes) return fail("too big bulk count string");
   if (end == none) {
     hold();

@@ -5,6 +5,7 @@
 #include <src/server/resp/error_texts.hpp>
 #include <src/server/resp/session.hpp>
 #include <src/server/resp/words.hpp>
+#include <src/server/secret.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -40,17 +41,6 @@ std::string_view shown(std::string_view text, std::size_t size) noexcept {
 
 std::string arity_error(std::string_view name) {
   return std::string("ERR wrong number of arguments for '").append(name).append("' command");
-}
-
-/// Compares in a time that does not depend on the place of the first difference.
-bool is_same_secret(std::string_view one, std::string_view other) noexcept {
-  if (one.size() != other.size()) return false;
-  unsigned difference = 0;
-  for (std::size_t i = 0; i < one.size(); ++i) {
-    difference |= static_cast<unsigned>(static_cast<unsigned char>(one[i]) ^
-                                        static_cast<unsigned char>(other[i]));
-  }
-  return difference == 0;
 }
 
 }  // namespace

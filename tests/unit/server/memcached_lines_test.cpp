@@ -131,12 +131,22 @@ TEST(MemcachedLines, a_line_of_keys_may_be_longer_and_is_bounded_too) {
   EXPECT_TRUE(client.closed) << "without the end of the line";
 }
 
-TEST(MemcachedLines, a_connection_that_begins_with_the_binary_protocol_is_closed) {
+TEST(MemcachedLines, a_first_byte_of_the_binary_protocol_in_a_later_line_is_an_error) {
   for_each_cut([](memcached_session& client) {
-    EXPECT_EQ(client.send("\x80\x01\r\nmn\r\n"), "");
-    EXPECT_TRUE(client.closed);
-    client.reconnect();
     EXPECT_EQ(client.send("mn\r\n\x80\r\nmn\r\n"), "MN\r\nERROR\r\nMN\r\n");
+  });
+}
+
+TEST(MemcachedLines, a_long_line_that_begins_with_blanks_is_closed_however_it_arrives) {
+  for_each_cut([](memcached_session& client) {
+    client.options.max_line_bytes = 20;
+    EXPECT_EQ(client.send(" get" + std::string(20, ' ') + "a\r\n"), "END\r\n");
+    EXPECT_EQ(client.send(std::string(18, ' ') + "get a\r\nmn\r\n"), "END\r\nMN\r\n");
+    EXPECT_EQ(client.send(std::string(19, ' ') + "get a\r\n"), "");
+    EXPECT_TRUE(client.closed) << "the name ends beyond the limit";
+    client.reconnect();
+    EXPECT_EQ(client.send(std::string(40, ' ') + "get a\r\n"), "");
+    EXPECT_TRUE(client.closed);
   });
 }
 
@@ -247,13 +257,23 @@ TEST(MemcachedLines, an_error_after_a_part_of_the_replies_closes_the_connection)
             "VALUE a 0 1\r\n5\r\nSERVER_ERROR /f: write failed: the device reported an error\r\n");
 }
 
-TEST(MemcachedLines, a_call_returns_the_token_of_its_changes) {
+TEST(MemcachedLines, a_call_returns_the_token_of_what_it_changes_and_shows) {
   for_each_cut([](memcached_session& client) {
-    client.send("set a 0 0 1\r\n5\r\nset b 0 0 1\r\n5\r\n");
-    EXPECT_EQ(client.version, 2U);
+    client.send("set a 0 0 1\r\n5\r\nset b 0 0 1\r\n5\r\nset c 0 0 1\r\n5\r\n");
+    EXPECT_EQ(client.version, 3U);
+    for (const char* command : {"get a b\r\n", "add b 0 0 1\r\n5\r\n", "mg b v\r\n"}) {
+      client.version = 0;
+      client.send(command);
+      EXPECT_EQ(client.version, 2U) << "the server can demand durable replies: " << command;
+    }
+    for (const char* command : {"get absent\r\n", "delete absent\r\n", "mg absent\r\n"}) {
+      client.version = 0;
+      client.send(command);
+      EXPECT_EQ(client.version, 3U) << "the erasure may not be durable: " << command;
+    }
     client.version = 0;
-    client.send("get a b\r\nadd a 0 0 1\r\n5\r\nmg a\r\ndelete absent\r\n");
-    EXPECT_EQ(client.version, 0U) << "nothing has changed";
+    client.send("mn\r\nversion\r\n");
+    EXPECT_EQ(client.version, 0U);
     EXPECT_FALSE(client.waits);
     client.send("flush_all\r\nget a\r\n");
     EXPECT_EQ(client.version, client.space.last_token());
@@ -276,7 +296,7 @@ TEST(MemcachedLines, replies_wait_for_what_they_show_if_the_client_demands_it) {
     client.version = 0;
     client.send("get a\r\n");
     EXPECT_FALSE(client.waits);
-    EXPECT_EQ(client.version, 0U);
+    EXPECT_EQ(client.version, 1U) << "of this reply only";
   });
 }
 

@@ -95,6 +95,14 @@ TEST(RespParser, heads_and_lines_without_an_end_end_the_connection) {
   expect_end(digits + "\r\n", "-ERR Protocol error: too big inline request\r\n", options);
 }
 
+TEST(RespParser, heads_of_the_greatest_length_have_the_same_reply_however_they_are_cut) {
+  resp_options options;
+  options.limits.inline_bytes = 100;
+  const std::string digits(99, '1');
+  expect_end("*" + digits + "\r\n", "-ERR Protocol error: invalid multibulk length\r\n", options);
+  expect_end("*1\r\n$" + digits + "\r\n", "-ERR Protocol error: invalid bulk length\r\n", options);
+}
+
 TEST(RespParser, requests_of_browsers_end_the_connection_without_a_reply) {
   expect_end("PING\r\nPOST / HTTP/1.1\r\nSET a b\r\n", "+PONG\r\n");
   expect_end("Host: a\r\nSET a b\r\n", "");

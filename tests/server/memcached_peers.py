@@ -1,0 +1,131 @@
+"""A real memcached and memcached_pipe, for tests/server/memcached_differential."""
+
+import os
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+REPLY_TIMEOUT = 0.6
+
+
+class Memcached:
+    """A connection to a memcached that listens on a socket in a temporary folder."""
+
+    def __init__(self, program):
+        self.folder = tempfile.mkdtemp(prefix="memcached-")
+        self.path = os.path.join(self.folder, "socket")
+        command = [program, "-s", self.path, "-t", "1", "-m", "64", "-U", "0",
+                   "-o", "no_lru_maintainer,no_lru_crawler"]
+        if os.getuid() == 0:
+            command += ["-u", "root"]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(100):
+            if os.path.exists(self.path):
+                break
+            time.sleep(0.02)
+        self.connection = None
+        self.reconnect()
+
+    def reconnect(self):
+        """Begins a new connection to an empty server."""
+        if self.connection:
+            self.connection.close()
+        with self.connected() as text:
+            text.sendall(b"flush_all\r\n")
+            reply = b""
+            while not reply.endswith(b"OK\r\n"):
+                reply += text.recv(4096)
+        self.connection = self.connected()
+
+    def connected(self):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(self.path)
+        return connection
+
+    def write(self, data):
+        return self.connection.send(data, socket.MSG_DONTWAIT)
+
+    def read(self):
+        try:
+            return self.connection.recv(1 << 20)
+        except OSError:
+            return b""
+
+    def files(self):
+        """The descriptors for reading and writing."""
+        return self.connection.fileno(), self.connection.fileno()
+
+    def close(self):
+        self.connection.close()
+        self.process.terminate()
+        self.process.wait()
+        shutil.rmtree(self.folder)
+
+
+class Pipe:
+    """A process of memcached_pipe; a new one for each connection."""
+
+    def __init__(self, program, cuts):
+        self.program, self.cuts, self.process = program, cuts, None
+        self.reconnect()
+
+    def reconnect(self):
+        self.close()
+        self.process = subprocess.Popen([self.program, str(self.cuts())], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, bufsize=0)
+        os.set_blocking(self.process.stdin.fileno(), False)
+
+    def write(self, data):
+        return self.process.stdin.write(data)
+
+    def read(self):
+        return self.process.stdout.read(1 << 20)
+
+    def files(self):
+        return self.process.stdout.fileno(), self.process.stdin.fileno()
+
+    def close(self):
+        if self.process:
+            self.process.stdin.close()
+            self.process.stdout.close()
+            if self.process.wait() != 0:
+                sys.exit(f"memcached_pipe ended with status {self.process.returncode}")
+
+
+def replies_of(server, data, end):
+    """(the replies without the end mark, whether the end mark came, whether the connection is closed)"""
+    replies, data = bytearray(), memoryview(data)
+    source, sink = server.files()
+    while not replies.endswith(end):
+        readable, writable, _ = select.select([source], [sink] if data else [], [], REPLY_TIMEOUT)
+        if not readable and not writable:
+            return bytes(replies), False, False
+        if writable:
+            try:
+                data = data[server.write(data) or 0:]
+            except BlockingIOError:
+                pass
+            except OSError:
+                data = b""
+        if readable:
+            more = server.read()
+            if not more:
+                return bytes(replies), False, True
+            replies += more
+    return bytes(replies[:-len(end)]), True, False
+
+
+class Numbers:
+    """The numbers of a server's items, by the order in which they appeared."""
+
+    def __init__(self):
+        self.index = {}
+
+    def __call__(self, number):
+        if number == b"0":
+            return b"0"
+        return b"#%d" % self.index.setdefault(number, len(self.index))

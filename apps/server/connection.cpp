@@ -164,9 +164,11 @@ void connection::flush() {
 }
 void connection::flush_some() {
   while (!has_ended_ && !is_sending_) {
-    pending_.take(in_.space.items().durable_token(), sending_);
-    const bool never_ends = !pending_.empty() && in_.space.has_failed();
-    if (!pending_.empty() && !never_ends && !is_held_) hold();
+    const server::token durable = in_.space.items().durable_token();
+    pending_.take(durable, sending_);
+    const bool waits = pending_.waits(durable);
+    const bool never_ends = waits && in_.space.has_failed();
+    if (waits && !never_ends && !is_held_) hold();
     if (sending_.empty()) {
       if (never_ends) return abort();
       if (pending_.empty() && closes_) finish();

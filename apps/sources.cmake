@@ -48,6 +48,7 @@ if(OUTLAST_SERVER)
       server/main.cpp
       server/reply_releaser.cpp
       server/sockets.cpp
+      server/tls_context.cpp
     ALONE
       server/cache_space.cpp
       server/connection.cpp

@@ -216,7 +216,9 @@ void daemon::await_signal() {
   signals_.async_wait([this](const std::error_code& wrong, int signal) {
     if (wrong) return;
     if (signal == SIGHUP) {
+      notify_manager("RELOADING=1");
       read_files_again();
+      notify_manager("READY=1");
     } else {
       shut_down(!service_.drains.load());  // the second one does not wait
     }

@@ -199,15 +199,23 @@ listening tcp(const std::string& address, int port, spoken protocol) {
   return made;
 }
 
+/// Returns how an inherited socket is served: its name selects that.
+listening served_as(const inherited_socket& given, spoken both) {
+  listening made;
+  made.inherited = given.descriptor;
+  made.protocol = given.name == "memcached" ? spoken::memcached
+                  : given.name == "resp"    ? spoken::resp
+                  : given.name == "metrics" ? spoken::metrics
+                                            : both;
+  made.durable = given.name == "durable";
+  made.tls = given.name == "tls";
+  return made;
+}
+
 /// Returns the sockets to listen on. Throws std::runtime_error.
 std::vector<listening> sockets_of(const arguments& given, spoken both) {
   std::vector<listening> all;
-  for (const int each : inherited_sockets()) {
-    listening made;
-    made.inherited = each;
-    made.protocol = both;
-    all.push_back(made);
-  }
+  for (const inherited_socket& each : inherited_sockets()) all.push_back(served_as(each, both));
   const bool has_inherited = !all.empty();
   std::vector<std::string> addresses = given.addresses;
   if (addresses.empty()) addresses.emplace_back("127.0.0.1");

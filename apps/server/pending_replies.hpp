@@ -15,6 +15,8 @@ namespace outlast::apps {
 /// takes replies in order. Thread-safety: one thread at a time.
 class pending_replies {
  public:
+  static constexpr std::size_t batch_bytes = std::size_t{256} << 10;
+
   /// Adds replies. `waits`: they must not be sent before `version` is durable. Throws
   /// std::bad_alloc.
   void add(std::string_view bytes, server::token version, bool waits) {
@@ -25,8 +27,9 @@ class pending_replies {
     parts_.back().bytes.append(bytes);
     bytes_ += bytes.size();
   }
-  /// Moves what may be sent to the end of `to`, until that has a batch. Throws std::bad_alloc.
-  void take(server::token durable, std::string& to) {
+  /// Moves what may be sent to the end of `to`, until that has a batch. Returns its number of bytes.
+  /// Throws std::bad_alloc.
+  std::size_t take(server::token durable, std::string& to) {
     const std::size_t before = to.size();
     while (!waits(durable) && !parts_.empty() && to.size() < batch_bytes) {
       std::string& first = parts_.front().bytes;
@@ -38,6 +41,7 @@ class pending_replies {
       parts_.pop_front();
     }
     bytes_ -= to.size() - before;
+    return to.size() - before;
   }
   /// Returns whether the first reply waits for more than `durable`.
   [[nodiscard]] bool waits(server::token durable) const {
@@ -52,8 +56,6 @@ class pending_replies {
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
  private:
-  static constexpr std::size_t batch_bytes = std::size_t{256} << 10;
-
   struct part {
     std::string bytes;
     server::token version;  ///< 0: does not wait

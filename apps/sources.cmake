@@ -41,7 +41,7 @@ if(OUTLAST_DEMO)
     LIBRARIES outlast_core)
 endif()
 
-if(OUTLAST_SERVER)
+if(OUTLAST_SERVER_PROGRAM)
   outlast_app(outlastd
     SOURCES
       server/log.cpp

@@ -27,8 +27,8 @@ class pending_replies {
     parts_.back().bytes.append(bytes);
     bytes_ += bytes.size();
   }
-  /// Moves what may be sent to the end of `to`, until that has a batch. Returns its number of bytes.
-  /// Throws std::bad_alloc.
+  /// Moves what may be sent to the end of `to`, until that has a batch. Returns the number of bytes
+  /// that were moved. Throws std::bad_alloc.
   std::size_t take(server::token durable, std::string& to) {
     const std::size_t before = to.size();
     while (!waits(durable) && !parts_.empty() && to.size() < batch_bytes) {

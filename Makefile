@@ -184,7 +184,7 @@ docs: docs-dependencies
 ## generated: writes docs/catalogue.md, the manual, the completions, and the comparison of stores with its picture anew
 generated:
 	cmake --preset dev >/dev/null
-	cmake --build --preset dev -j $(JOBS) --target outlast outlast-demo outlast-verify
+	cmake --build --preset dev -j $(JOBS) --target outlast outlast-demo outlast-verify outlastd
 	tools/make_catalogue build/dev/bin/outlast-verify
 	tools/make_manual build/dev/bin/outlast
 	tools/make_comparison

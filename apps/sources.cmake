@@ -41,13 +41,14 @@ if(OUTLAST_DEMO)
     LIBRARIES outlast_core)
 endif()
 
-if(OUTLAST_SERVER)
+if(OUTLAST_SERVER_PROGRAM)
   outlast_app(outlastd
     SOURCES
       server/log.cpp
       server/main.cpp
       server/reply_releaser.cpp
       server/sockets.cpp
+      server/tls_context.cpp
     ALONE
       server/cache_space.cpp
       server/connection.cpp

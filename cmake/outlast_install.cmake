@@ -1,5 +1,5 @@
 # Installation: libraries, headers, find_package, pkg-config, Debian packages. The components are the
-# packages: `runtime` (the shared library), `devel` (what programs are built with), `tools`.
+# packages: `runtime` (the shared library), `devel` (what programs are built with), `tools`, `server` (outlastd).
 
 include(CMakePackageConfigHelpers)
 
@@ -29,6 +29,10 @@ set(outlast_pc_files outlast)
 if(TARGET outlast_verify)
   list(APPEND outlast_libraries outlast_verify)
   list(APPEND outlast_pc_files outlast_verify)
+endif()
+if(TARGET outlast_server)
+  list(APPEND outlast_libraries outlast_server)
+  list(APPEND outlast_pc_files outlast_server)
 endif()
 if(TARGET outlast_leveldb)
   list(APPEND outlast_libraries outlast_leveldb)
@@ -92,12 +96,20 @@ if(TARGET outlast)
   install(FILES share/fish/outlast.fish
           DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT tools)
 endif()
+if(TARGET outlastd)
+  install(TARGETS outlastd COMPONENT server)
+  outlast_install_packed(share/man/outlastd.1 outlastd.1 ${CMAKE_INSTALL_MANDIR}/man1 server)
+  configure_file(share/systemd/outlastd.service.in ${PROJECT_BINARY_DIR}/outlastd.service @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/outlastd.service share/systemd/outlastd.socket
+          DESTINATION lib/systemd/system COMPONENT server)
+  install(FILES share/outlastd/outlastd.conf DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/outlastd/examples COMPONENT server)
+endif()
 # Each package has its own folder, which bears its name.
-foreach(package IN ITEMS runtime:liboutlast${outlast_soversion} devel:liboutlast-dev tools:outlast)
+foreach(package IN ITEMS runtime:liboutlast${outlast_soversion} devel:liboutlast-dev tools:outlast server:outlastd)
   string(REPLACE ":" ";" package ${package})
   list(GET package 0 component)
   list(GET package 1 name)
-  if(component STREQUAL tools AND NOT TARGET outlast)
+  if((component STREQUAL tools AND NOT TARGET outlast) OR (component STREQUAL server AND NOT TARGET outlastd))
     continue()
   endif()
   set(folder ${CMAKE_INSTALL_DATADIR}/doc/${name})

@@ -1,5 +1,5 @@
-# `cpack` (or `make package`) makes three Debian packages: liboutlast0.2, liboutlast-dev and outlast, the
-# tool. Their dependencies are what dpkg-shlibdeps finds, and each other.
+# `cpack` (or `make package`) makes four Debian packages: liboutlast0.2, liboutlast-dev, outlast, the tool, and
+# outlastd, the server. Their dependencies are what dpkg-shlibdeps finds, and each other.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME outlast)
 set(CPACK_PACKAGE_VENDOR "The Outlast authors")
@@ -11,6 +11,9 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL runtime devel)
 if(TARGET outlast)
   list(APPEND CPACK_COMPONENTS_ALL tools)
+endif()
+if(TARGET outlastd)
+  list(APPEND CPACK_COMPONENTS_ALL server)
 endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -40,4 +43,15 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS "libleveldb1d, wamerican")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION
     "The command line tool: it inspects, checks and copies pools, reads and
 writes stores, and measures and verifies the structures of the library.")
+
+set(CPACK_DEBIAN_SERVER_PACKAGE_NAME outlastd)
+set(CPACK_DEBIAN_SERVER_PACKAGE_SECTION database)
+set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS outlast)
+set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(scripts ${PROJECT_SOURCE_DIR}/cmake/debian/outlastd)
+set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA ${scripts}/postinst ${scripts}/prerm ${scripts}/postrm)
+set(CPACK_COMPONENT_SERVER_DESCRIPTION
+    "The server: a cache or a store on the network that a kill does not empty,
+for clients of memcached and Redis. The package contains units of systemd
+and starts nothing: systemctl enable --now outlastd.socket does.")
 include(CPack)

@@ -2,7 +2,6 @@
 
 #include <asio/buffer.hpp>
 #include <asio/error.hpp>
-#include <asio/write.hpp>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -40,10 +39,11 @@ std::string text_of(const asio::generic::stream_protocol::endpoint& end) {
 
 }  // namespace
 
-connection::connection(socket made, counted_connection counted, service& in,
+connection::connection(socket made, accepted_connection counted, service& in,
                        connections_of_loop& among, const listening& how)
-    : is_counted_(std::move(counted)),
-      socket_(std::move(made)),
+    : is_open_(std::move(counted.is_open)),
+      shakes_hands_(std::move(counted.shakes_hands)),
+      stream_(std::move(made), counted.tls),
       in_(in),
       among_(among),
       how_(how),
@@ -54,22 +54,39 @@ connection::connection(socket made, counted_connection counted, service& in,
 connection::~connection() { in_.counts.pending_bytes.fetch_sub(counted_); }
 
 void connection::begin() {
-  socket_.non_blocking(true);
+  stream_.plain().non_blocking(true);
   if (protocol_ != spoken::either) talk_ = make_conversation(in_, protocol_, ends());
   place_ = among_.all.insert(among_.all.end(), shared_from_this());
+  if (stream_.is_tls()) return shake_hands();
   read();
+}
+
+void connection::shake_hands() {
+  stream_.async_handshake(
+      [self = shared_from_this()](const std::error_code& wrong) { self->shaken(wrong); });
+}
+
+void connection::shaken(const std::error_code& wrong) {
+  if (has_ended_) return;
+  shakes_hands_.reset();
+  last_use_ = std::chrono::steady_clock::now();
+  if (!wrong) return read();
+  report_failed_handshake(in_, ends().peer, wrong.message());
+  // The client reads an alert that states the cause. The rest of its bytes is discarded.
+  closes_ = has_finished_ = true;
+  close_sending_side();
 }
 
 server::resp_ends connection::ends() const {
   std::error_code ignored;
-  const auto peer = socket_.remote_endpoint(ignored);
-  const auto local = socket_.local_endpoint(ignored);
+  const auto peer = stream_.plain().remote_endpoint(ignored);
+  const auto local = stream_.plain().local_endpoint(ignored);
   return {text_of(peer), text_of(local)};
 }
 
 void connection::read() {
   is_reading_ = true;
-  socket_.async_read_some(
+  stream_.async_read_some(
       asio::buffer(input_.data() + filled_, input_.size() - filled_),
       [self = shared_from_this()](const std::error_code& wrong, std::size_t bytes) {
         self->received(wrong, bytes);
@@ -80,6 +97,12 @@ void connection::received(const std::error_code& wrong, std::size_t bytes) {
   is_reading_ = false;
   if (has_ended_) return;
   if (wrong) {
+    has_input_ended_ = true;
+    if (has_finished_) {
+      // After the end of TLS, notify_end() continues. There is no second end of a socket to read.
+      if (is_side_closed_ || wrong != asio::error::eof) abort();
+      return;
+    }
     // A client that has closed its side may still read the replies that are pending.
     closes_ = true;
     return flush();
@@ -164,9 +187,11 @@ void connection::flush() {
 }
 void connection::flush_some() {
   while (!has_ended_ && !is_sending_) {
-    pending_.take(in_.space.items().durable_token(), sending_);
-    const bool never_ends = !pending_.empty() && in_.space.has_failed();
-    if (!pending_.empty() && !never_ends && !is_held_) hold();
+    const server::token durable = in_.space.items().durable_token();
+    pending_.take(durable, sending_);
+    const bool waits = pending_.waits(durable);
+    const bool never_ends = waits && in_.space.has_failed();
+    if (waits && !never_ends && !is_held_) hold();
     if (sending_.empty()) {
       if (never_ends) return abort();
       if (pending_.empty() && closes_) finish();
@@ -179,7 +204,7 @@ void connection::flush_some() {
 /// Sends what the socket takes now, and the rest later.
 void connection::send() {
   std::error_code wrong;
-  const std::size_t count = socket_.write_some(asio::buffer(sending_), wrong);
+  const std::size_t count = stream_.write_some(asio::buffer(sending_), wrong);
   if (wrong && wrong != asio::error::would_block && wrong != asio::error::try_again) {
     return abort();
   }
@@ -190,10 +215,10 @@ void connection::send() {
     return;
   }
   is_sending_ = true;
-  asio::async_write(socket_, asio::buffer(sending_),
-                    [self = shared_from_this()](const std::error_code& failed, std::size_t) {
-                      self->sent(failed);
-                    });
+  stream_.async_write(asio::buffer(sending_),
+                      [self = shared_from_this()](const std::error_code& failed, std::size_t) {
+                        self->sent(failed);
+                      });
 }
 
 void connection::sent(const std::error_code& wrong) {
@@ -226,6 +251,7 @@ void connection::release() {
 }
 
 void connection::drain() {
+  if (shakes_hands_) return abort();
   closes_ = true;
   flush();
 }
@@ -233,33 +259,58 @@ void connection::drain() {
 /// Closes the side that sends. A socket that is closed while input is there would discard the
 /// replies that the client has not read, so the input is read until the client closes its side.
 void connection::finish() {
-  std::error_code ignored;
-  socket_.shutdown(asio::socket_base::shutdown_send, ignored);
-  if (ignored) return abort();
-  filled_ = 0;
+  if (std::exchange(has_finished_, true)) return;
   last_use_ = std::chrono::steady_clock::now();
+  if (stream_.is_tls()) return notify_end();
+  close_sending_side();
+}
+/// Sends the end of TLS. A read that is pending, and this call, take what the client still sends.
+void connection::notify_end() {
+  stream_.async_notify_end([self = shared_from_this()](bool is_over) {
+    if (self->has_ended_) return;
+    self->has_input_ended_ = self->has_input_ended_ || is_over;
+    self->close_sending_side();
+  });
+}
+void connection::close_sending_side() {
+  std::error_code ignored;
+  stream_.plain().shutdown(asio::socket_base::shutdown_send, ignored);
+  if (ignored || has_input_ended_) return abort();
+  is_side_closed_ = true;
+  filled_ = 0;
   if (!is_reading_) linger();
 }
+/// Discards what the client sends. TLS reads nothing before its end is sent, because a record that
+/// is discarded in part cannot be followed by others.
 void connection::linger() {
-  if (has_ended_) return;
-  socket_.async_read_some(asio::buffer(input_),
-                          [self = shared_from_this()](const std::error_code& wrong, std::size_t) {
-                            if (wrong) return self->abort();
-                            self->linger();
-                          });
+  if (has_ended_ || (stream_.is_tls() && !is_side_closed_)) return;
+  stream_.plain().async_read_some(
+      asio::buffer(input_), [self = shared_from_this()](const std::error_code& wrong, std::size_t) {
+        if (wrong) return self->abort();
+        self->linger();
+      });
 }
 
 void connection::abort() {
   if (has_ended_) return;
   has_ended_ = true;
   std::error_code ignored;
-  socket_.close(ignored);
+  stream_.plain().close(ignored);
   among_.all.erase(place_);
 }
 
-void connection::end_if_idle(time before, time lingering_before) {
-  if (closes_ && pending_.empty() && sending_.empty() && last_use_ < lingering_before) abort();
-  if (!has_ended_ && last_use_ < before && pending_.empty() && sending_.empty()) abort();
+void connection::end_if_idle(time before, time lingering_before, time shaking_before) {
+  if (has_ended_) return;
+  if (shakes_hands_) {
+    if (last_use_ >= shaking_before) return;
+    report_failed_handshake(in_, ends().peer, "it took too long");
+    return abort();
+  }
+  if (!pending_.empty() || !sending_.empty()) return;
+  if (closes_ && last_use_ < lingering_before) return abort();
+  if (last_use_ >= before) return;
+  if (stream_.is_tls() && !closes_) return drain();  // sends the end of TLS first
+  abort();
 }
 
 }  // namespace outlast::apps

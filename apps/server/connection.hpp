@@ -2,6 +2,7 @@
 // durable as they must be.
 #pragma once
 
+#include <apps/server/client_stream.hpp>
 #include <apps/server/pending_replies.hpp>
 #include <apps/server/service.hpp>
 #include <outlast/server/conversation.hpp>
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -31,14 +33,14 @@ struct connections_of_loop {
 /// Thread-safety: the thread of its loop.
 class connection final : public std::enable_shared_from_this<connection> {
  public:
-  using socket = asio::generic::stream_protocol::socket;
+  using socket = client_stream::socket;
   using time = std::chrono::steady_clock::time_point;
 
-  connection(socket made, counted_connection counted, service& in, connections_of_loop& among,
+  connection(socket made, accepted_connection counted, service& in, connections_of_loop& among,
              const listening& how);
   ~connection();
 
-  /// Begins to read. Throws std::bad_alloc, std::system_error.
+  /// Begins the handshake of TLS, or to read. Throws std::bad_alloc, std::system_error.
   void begin();
   /// Sends the replies that may be sent now.
   void release();
@@ -46,10 +48,13 @@ class connection final : public std::enable_shared_from_this<connection> {
   void drain();
   /// Ends the connection immediately.
   void abort();
-  /// Ends the connection if it was idle since `before`, or its client does not close its side.
-  void end_if_idle(time before, time lingering_before);
+  /// Ends the connection if it was idle since `before`, its client does not close its side, or its
+  /// handshake began before `shaking_before`.
+  void end_if_idle(time before, time lingering_before, time shaking_before);
 
  private:
+  void shake_hands();
+  void shaken(const std::error_code& wrong);
   void read();
   void received(const std::error_code& wrong, std::size_t bytes);
   void process();
@@ -62,13 +67,16 @@ class connection final : public std::enable_shared_from_this<connection> {
   void hold();
   void count_pending();
   void finish();
+  void notify_end();
+  void close_sending_side();
   void linger();
   [[nodiscard]] server::resp_ends ends() const;
 
   static constexpr std::size_t input_bytes = std::size_t{64} << 10;
 
-  counted_connection is_counted_;
-  socket socket_;
+  counted_one is_open_;
+  std::optional<counted_one> shakes_hands_;  ///< the handshake of TLS is not complete
+  client_stream stream_;
   service& in_;
   connections_of_loop& among_;
   const listening& how_;
@@ -85,8 +93,11 @@ class connection final : public std::enable_shared_from_this<connection> {
   bool is_stalled_ = false;  ///< does not read, because replies are pending
   bool is_reading_ = false;
   bool is_sending_ = false;
-  bool is_held_ = false;  ///< is in connections_of_loop::held
-  bool closes_ = false;   ///< ends when its replies are sent
+  bool is_held_ = false;          ///< is in connections_of_loop::held
+  bool closes_ = false;           ///< ends when its replies are sent
+  bool has_input_ended_ = false;  ///< the client has closed its side
+  bool has_finished_ = false;     ///< has sent all replies, and sends their end
+  bool is_side_closed_ = false;   ///< has sent the end
   bool has_ended_ = false;
   time last_use_;
 };

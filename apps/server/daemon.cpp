@@ -10,10 +10,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <exception>
 #include <new>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 namespace outlast::apps {
@@ -33,7 +36,7 @@ void loop::run() {
   io_.run();
 }
 
-void loop::serve(stream::socket made, counted_connection counted, const listening& how) {
+void loop::serve(stream::socket made, accepted_connection counted, const listening& how) {
   // The descriptor belongs to the loop from now on.
   const int on = 1;
   ::setsockopt(made.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -77,7 +80,8 @@ void loop::look_at_idle() {
     const auto timeout = in_.settings.idle_timeout;
     const auto before = timeout.count() == 0 ? connection::time::min() : now - timeout;
     const auto all = connections_.all;
-    for (const auto& each : all) each->end_if_idle(before, now - lingering_time);
+    const auto shaking_before = now - in_.settings.tls.handshake_timeout;
+    for (const auto& each : all) each->end_if_idle(before, now - lingering_time, shaking_before);
     look_at_idle();
   });
 }
@@ -96,6 +100,7 @@ daemon::daemon(const server_settings& settings, key_space& space, log& to)
     for (const auto& each : loops_) each->release();
   });
   service_.releaser = releaser_.get();
+  service_.lines = &log_;
 }
 
 daemon::~daemon() {
@@ -105,6 +110,12 @@ daemon::~daemon() {
 }
 
 void daemon::listen() {
+  const bool has_tls = std::any_of(settings_.listen.begin(), settings_.listen.end(),
+                                   [](const listening& how) { return how.tls; });
+  if (has_tls) {
+    tls_ = load_tls(settings_.tls);
+    service_.counts.certificate_expires_s.store(tls_->expires_s);
+  }
   for (const listening& how : settings_.listen) {
     for (const open_socket& each : open_sockets(how)) {
       const bool is_tcp = each.family != AF_UNIX;
@@ -123,6 +134,7 @@ std::string daemon::sockets() const {
   for (const auto& each : sockets_) {
     all += (all.empty() ? "" : ", ") + name_of({each->acceptor.native_handle(), 0});
     if (each->how.protocol == spoken::metrics) all += " (metrics)";
+    if (each->how.tls) all += " (TLS)";
   }
   return all;
 }
@@ -148,25 +160,39 @@ void daemon::accepted(accepting& on, loop& by, const std::error_code& wrong, str
     return;
   }
   service_.counts.accepted.fetch_add(1);
-  if (service_.counts.connections.load() >= settings_.max_connections) {
-    service_.counts.refused.fetch_add(1);
-    const std::string_view sorry = on.how.protocol == spoken::memcached
-                                       ? "ERROR Too many open connections\r\n"
-                                       : "-ERR max number of clients reached\r\n";
-    std::error_code ignored;
-    made.non_blocking(true, ignored);
-    made.write_some(asio::buffer(sorry), ignored);
+  const bool is_full = service_.counts.connections.load() >= settings_.max_connections;
+  const bool shakes_too_many =
+      on.how.tls && service_.counts.handshakes.load() >= settings_.tls.max_handshakes;
+  if (is_full || shakes_too_many) {
+    refuse(on, made);
     return accept(on);
   }
-  asio::post(by.context(), [&by, &how = on.how, owned = std::move(made),
-                            counted = counted_connection(service_.counts)]() mutable {
-    try {
-      by.serve(std::move(owned), std::move(counted), how);
-    } catch (const std::exception&) {
-      // There is no memory. The connection is closed: the client sees its end.
-    }
-  });
+  accepted_connection is_new{counted_one(service_.counts.connections), std::nullopt, nullptr};
+  if (on.how.tls) {
+    is_new.shakes_hands.emplace(service_.counts.handshakes);
+    is_new.tls = tls_;
+  }
+  asio::post(by.context(),
+             [&by, &how = on.how, owned = std::move(made), counted = std::move(is_new)]() mutable {
+               try {
+                 by.serve(std::move(owned), std::move(counted), how);
+               } catch (const std::exception&) {
+                 // There is no memory. The connection is closed: the client sees its end.
+               }
+             });
   accept(on);
+}
+
+/// Sends the cause where the client can read it without a handshake.
+void daemon::refuse(accepting& on, stream::socket& made) {
+  service_.counts.refused.fetch_add(1);
+  if (on.how.tls) return;
+  const std::string_view sorry = on.how.protocol == spoken::memcached
+                                     ? "ERROR Too many open connections\r\n"
+                                     : "-ERR max number of clients reached\r\n";
+  std::error_code ignored;
+  made.non_blocking(true, ignored);
+  made.write_some(asio::buffer(sorry), ignored);
 }
 
 void daemon::run() {
@@ -190,13 +216,31 @@ void daemon::await_signal() {
   signals_.async_wait([this](const std::error_code& wrong, int signal) {
     if (wrong) return;
     if (signal == SIGHUP) {
-      log_.reopen();
-      log_.add("the log was opened again");
+      notify_manager("RELOADING=1");
+      read_files_again();
+      notify_manager("READY=1");
     } else {
       shut_down(!service_.drains.load());  // the second one does not wait
     }
     await_signal();
   });
+}
+
+/// Opens the log again, and loads the certificates for new connections. Files that are wrong leave
+/// the present ones in use.
+void daemon::read_files_again() {
+  log_.reopen();
+  log_.add("the log was opened again");
+  if (tls_ == nullptr) return;
+  try {
+    tls_ = load_tls(settings_.tls);
+    service_.counts.certificate_expires_s.store(tls_->expires_s);
+    log_.add("new connections use the certificate in " + settings_.tls.certificate_file +
+             ", which is valid until " + tls_->validity);
+  } catch (const std::exception& wrong) {
+    log_.add("the previous certificate, valid until " + tls_->validity +
+             ", stays in use: " + wrong.what());
+  }
 }
 
 void daemon::shut_down(bool is_graceful) {

@@ -32,7 +32,7 @@ class loop {
   /// Serves until stop(), in the calling thread.
   void run();
   /// Serves a connection. Thread-safety: in the loop's thread only.
-  void serve(asio::generic::stream_protocol::socket made, counted_connection counted,
+  void serve(asio::generic::stream_protocol::socket made, accepted_connection counted,
              const listening& how);
   /// Sends the replies that are durable now. Thread-safety: any thread.
   void release();
@@ -60,7 +60,8 @@ class daemon {
   daemon(const server_settings& settings, key_space& space, log& to);
   ~daemon();
 
-  /// Listens on all sockets of the settings. Throws std::runtime_error that names the socket.
+  /// Listens on all sockets of the settings. Throws std::runtime_error that names the socket or the
+  /// file of TLS.
   void listen();
   /// Serves until a signal or shut_down(), and ends all connections.
   void run();
@@ -80,13 +81,16 @@ class daemon {
   void accept(accepting& on);
   void accepted(accepting& on, loop& by, const std::error_code& wrong,
                 asio::generic::stream_protocol::socket made);
+  void refuse(accepting& on, asio::generic::stream_protocol::socket& made);
   void await_signal();
+  void read_files_again();
   void begin_drain();
   void await_drained();
   void end();
 
   const server_settings& settings_;
   log& log_;
+  std::shared_ptr<tls_context> tls_;  ///< of new connections; nullptr: no socket has TLS
   std::vector<std::unique_ptr<loop>> loops_;
   service service_;
   std::unique_ptr<reply_releaser> releaser_;

@@ -39,6 +39,10 @@ struct arguments {
   int resp_port = -1;
   int durable_port = -1;
   int metrics_port = -1;
+  int tls_port = -1;
+  tls_settings tls;
+  std::string tls_clients = "yes";
+  std::uint64_t tls_handshake_s = 10;
   std::string path;
   std::string path_mode = "700";
   std::uint64_t memory_mb = 1024;
@@ -88,6 +92,33 @@ void add_sockets(CLI::App& program, arguments& to) {
       });
 }
 
+void add_tls(CLI::App& program, arguments& to) {
+  program.add_option("--tls-port", to.tls_port, "TCP port for both protocols over TLS")
+      ->check(CLI::Range(0, 65'535));
+  program.add_option("--tls-cert-file", to.tls.certificate_file,
+                     "File with the certificate of the server and of its authorities, PEM");
+  program.add_option("--tls-key-file", to.tls.key_file,
+                     "File with the key of the certificate, PEM");
+  program.add_option("--tls-ca-cert-file", to.tls.authority_file,
+                     "File with the certificates of the authorities of clients, PEM");
+  program
+      .add_option(
+          "--tls-auth-clients", to.tls_clients,
+          "Clients must show a certificate (yes), may show one (optional), or show none (no)")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"yes", "no", "optional"}));
+  program
+      .add_option("--tls-handshake-timeout", to.tls_handshake_s,
+                  "Seconds that a handshake may take")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{3600}));
+  program
+      .add_option("--tls-max-handshakes", to.tls.max_handshakes,
+                  "Maximum number of handshakes that are not complete")
+      ->capture_default_str()
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20));
+}
+
 void add_options(CLI::App& program, arguments& to) {
   program
       .add_option("pool", to.file,
@@ -100,6 +131,7 @@ void add_options(CLI::App& program, arguments& to) {
       ->capture_default_str()
       ->check(CLI::IsMember({"cache", "store"}));
   add_sockets(program, to);
+  add_tls(program, to);
   program
       .add_option("-m,--memory-limit,--maxmemory-mb", to.memory_mb,
                   "Megabytes of items beyond which the least used ones are evicted")
@@ -167,14 +199,23 @@ listening tcp(const std::string& address, int port, spoken protocol) {
   return made;
 }
 
+/// Returns how an inherited socket is served: its name selects that.
+listening served_as(const inherited_socket& given) {
+  listening made;
+  made.inherited = given.descriptor;
+  made.protocol = given.name == "memcached" ? spoken::memcached
+                  : given.name == "resp"    ? spoken::resp
+                  : given.name == "metrics" ? spoken::metrics
+                                            : spoken::either;
+  made.durable = given.name == "durable";
+  made.tls = given.name == "tls";
+  return made;
+}
+
 /// Returns the sockets to listen on. Throws std::runtime_error.
 std::vector<listening> sockets_of(const arguments& given) {
   std::vector<listening> all;
-  for (const int each : inherited_sockets()) {
-    listening made;
-    made.inherited = each;
-    all.push_back(made);
-  }
+  for (const inherited_socket& each : inherited_sockets()) all.push_back(served_as(each));
   const bool has_inherited = !all.empty();
   std::vector<std::string> addresses = given.addresses;
   if (addresses.empty()) addresses.emplace_back("127.0.0.1");
@@ -189,6 +230,8 @@ std::vector<listening> sockets_of(const arguments& given) {
     add(given.memcached_port, spoken::memcached);
     add(given.resp_port, spoken::resp);
     add(given.durable_port, spoken::either, true);
+    add(given.tls_port, spoken::either);
+    if (given.tls_port >= 0) all.back().tls = true;
   }
   if (!given.path.empty()) {
     listening made;
@@ -199,6 +242,23 @@ std::vector<listening> sockets_of(const arguments& given) {
   if (given.metrics_port >= 0) all.push_back(tcp("127.0.0.1", given.metrics_port, spoken::metrics));
   if (all.empty()) throw std::runtime_error("there is no socket to listen on; name a port or path");
   return all;
+}
+
+/// Returns the settings of TLS. Throws std::runtime_error if an option is missing.
+tls_settings tls_of(const arguments& given) {
+  tls_settings made = given.tls;
+  made.handshake_timeout = std::chrono::seconds(given.tls_handshake_s);
+  made.clients = given.tls_clients == "yes"  ? client_certificates::required
+                 : given.tls_clients == "no" ? client_certificates::unused
+                                             : client_certificates::optional;
+  if (made.certificate_file.empty() || made.key_file.empty()) {
+    throw std::runtime_error("TLS requires --tls-cert-file and --tls-key-file");
+  }
+  if (made.authority_file.empty() && made.clients != client_certificates::unused) {
+    throw std::runtime_error("--tls-auth-clients is " + given.tls_clients +
+                             ", which requires --tls-ca-cert-file; or set it to no");
+  }
+  return made;
 }
 
 server_settings settings_of(const arguments& given) {
@@ -213,6 +273,9 @@ server_settings settings_of(const arguments& given) {
     made.resp.password = made.memcached.password = first_line_of(given.password_file);
   }
   made.listen = sockets_of(given);
+  const bool has_tls = std::any_of(made.listen.begin(), made.listen.end(),
+                                   [](const listening& how) { return how.tls; });
+  if (has_tls) made.tls = tls_of(given);
   made.threads = given.threads;
   made.max_connections = given.connections;
   made.pending_bytes_of_all = given.pending_mb << 20;
@@ -314,7 +377,8 @@ int main(int argc, char** argv) {
   outlast::apps::arguments given;
   outlast::apps::add_options(program, given);
   program.set_config("--config", "", "File with these options, one a line: name = value");
-  program.set_version_flag("-V,--version", "outlastd " + std::string(outlast::build_info::version));
+  program.set_version_flag("-V,--version", "outlastd " + std::string(outlast::build_info::version) +
+                                               (OUTLAST_SERVER_TLS ? " (TLS)" : ""));
   program.callback([&] { outlast::apps::serve(given); });
   return outlast::apps::run_program(program, argc, argv);
 }

@@ -15,19 +15,23 @@ namespace outlast::apps {
 /// takes replies in order. Thread-safety: one thread at a time.
 class pending_replies {
  public:
+  static constexpr std::size_t batch_bytes = std::size_t{256} << 10;
+
   /// Adds replies. `waits`: they must not be sent before `version` is durable. Throws
   /// std::bad_alloc.
   void add(std::string_view bytes, server::token version, bool waits) {
     if (bytes.empty() && !waits) return;
-    const bool joins = !waits && !parts_.empty();
+    // A string that grows without bound has up to twice its bytes of memory.
+    const bool joins = !waits && !parts_.empty() && parts_.back().bytes.size() < batch_bytes;
     if (!joins) parts_.push_back({{}, waits ? version : 0});
     parts_.back().bytes.append(bytes);
     bytes_ += bytes.size();
   }
-  /// Moves what may be sent to the end of `to`. Returns its number of bytes. Throws std::bad_alloc.
+  /// Moves what may be sent to the end of `to`, until that has a batch. Returns the number of bytes
+  /// that were moved. Throws std::bad_alloc.
   std::size_t take(server::token durable, std::string& to) {
     const std::size_t before = to.size();
-    while (!parts_.empty() && parts_.front().version <= durable) {
+    while (!waits(durable) && !parts_.empty() && to.size() < batch_bytes) {
       std::string& first = parts_.front().bytes;
       if (to.empty()) {
         to.swap(first);
@@ -38,6 +42,10 @@ class pending_replies {
     }
     bytes_ -= to.size() - before;
     return to.size() - before;
+  }
+  /// Returns whether the first reply waits for more than `durable`.
+  [[nodiscard]] bool waits(server::token durable) const {
+    return !parts_.empty() && parts_.front().version > durable;
   }
   /// Returns the token for which the first reply waits, or nothing.
   [[nodiscard]] std::optional<server::token> awaited() const {

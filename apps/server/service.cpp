@@ -96,6 +96,17 @@ std::unique_ptr<server::conversation> make_conversation(service& in, spoken prot
   return server::make_resp_conversation(items, in.settings.resp, in.resp, ends);
 }
 
+void report_failed_handshake(service& in, const std::string& peer, const std::string& cause) {
+  constexpr std::int64_t interval_ms = 10'000;
+  const std::uint64_t all = in.counts.failed_handshakes.fetch_add(1) + 1;
+  const std::int64_t now = now_ms();
+  std::int64_t before = in.handshake_reported_ms.load();
+  if (now - before < interval_ms) return;
+  if (!in.handshake_reported_ms.compare_exchange_strong(before, now)) return;
+  in.lines->add("a handshake of TLS with " + peer + " failed: " + cause + " (" +
+                std::to_string(all) + " have failed since the start)");
+}
+
 std::string metrics_of(service& in) {
   using event = server::memcached_event;
   std::string all;
@@ -119,6 +130,13 @@ std::string metrics_of(service& in) {
   counter("held_replies_total", "Replies that waited until they were durable.",
           in.counts.held_replies);
   counter("stalls_total", "Pauses of reading because replies were pending.", in.counts.stalls);
+  gauge("tls_handshakes", "Handshakes of TLS that are not complete.", in.counts.handshakes);
+  counter("tls_failed_handshakes_total", "Handshakes of TLS that failed.",
+          in.counts.failed_handshakes);
+  if (const std::int64_t expires = in.counts.certificate_expires_s.load(); expires != 0) {
+    gauge("tls_certificate_expires_seconds", "End of the certificate, in seconds since 1970.",
+          static_cast<std::uint64_t>(expires));
+  }
   counter("hits_total", "Reads that found an item.",
           in.memcached.value(event::get_hits) + in.resp.hits);
   counter("misses_total", "Reads that found none.",

@@ -1,14 +1,17 @@
 // What the loops of a server share.
 #pragma once
 
+#include <apps/server/log.hpp>
 #include <apps/server/reply_releaser.hpp>
 #include <apps/server/settings.hpp>
+#include <apps/server/tls_context.hpp>
 #include <outlast/server/conversation.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,21 +26,30 @@ struct server_counts {
   std::atomic<std::uint64_t> pending_bytes{0};  ///< of replies that are not sent
   std::atomic<std::uint64_t> held_replies{0};   ///< that have waited until they were durable
   std::atomic<std::uint64_t> stalls{0};         ///< pauses of reading because of pending replies
+  std::atomic<std::uint64_t> handshakes{0};     ///< of TLS that are not complete
+  std::atomic<std::uint64_t> failed_handshakes{0};
+  std::atomic<std::int64_t> certificate_expires_s{0};  ///< seconds since 1970; 0: no TLS
 };
 
-/// Counts a connection as open until it is destroyed.
-class counted_connection {
+/// Adds 1 to a number until it is destroyed.
+class counted_one {
  public:
-  explicit counted_connection(server_counts& in) : in_(&in) { in.connections.fetch_add(1); }
-  ~counted_connection() {
-    if (in_ != nullptr) in_->connections.fetch_sub(1);
+  explicit counted_one(std::atomic<std::uint64_t>& in) : in_(&in) { in.fetch_add(1); }
+  ~counted_one() {
+    if (in_ != nullptr) in_->fetch_sub(1);
   }
-  counted_connection(counted_connection&& other) noexcept
-      : in_(std::exchange(other.in_, nullptr)) {}
-  counted_connection& operator=(counted_connection&&) = delete;
+  counted_one(counted_one&& other) noexcept : in_(std::exchange(other.in_, nullptr)) {}
+  counted_one& operator=(counted_one&&) = delete;
 
  private:
-  server_counts* in_;
+  std::atomic<std::uint64_t>* in_;
+};
+
+/// What the loops get of a connection that was accepted.
+struct accepted_connection {
+  counted_one is_open;
+  std::optional<counted_one> shakes_hands;
+  std::shared_ptr<tls_context> tls;  ///< nullptr: no TLS
 };
 
 /// Thread-safety: the members may be used concurrently.
@@ -48,9 +60,14 @@ struct service {
   server::resp_counters resp = {};
   server_counts counts = {};
   reply_releaser* releaser = nullptr;
+  log* lines = nullptr;
   std::int64_t started_ms = 0;
   std::atomic<bool> drains{false};
+  std::atomic<std::int64_t> handshake_reported_ms{0};
 };
+
+/// Counts a handshake of TLS that failed. Writes one of them in ten seconds to the log.
+void report_failed_handshake(service& in, const std::string& peer, const std::string& cause);
 
 /// Returns the protocol that a client speaks whose first bytes are `first`, or spoken::either if
 /// they are not enough. With a password the text protocol of memcached is none of them.

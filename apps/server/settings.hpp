@@ -30,12 +30,27 @@ struct listening {
   unsigned mode = 0700;    ///< of a Unix socket
   int inherited = -1;      ///< a socket that listens already; -1: none
   bool durable = false;    ///< its replies wait until they are durable
+  bool tls = false;        ///< of TCP and inherited sockets
+};
+
+/// Whether clients of TLS show a certificate.
+enum class client_certificates { unused, optional, required };
+
+/// Files in PEM, as Redis has them.
+struct tls_settings {
+  std::string certificate_file;  ///< of the server, with those of its authorities below the root
+  std::string key_file;
+  std::string authority_file;  ///< certificates of the authorities of clients
+  client_certificates clients = client_certificates::required;
+  std::chrono::seconds handshake_timeout{10};
+  std::size_t max_handshakes = 256;  ///< that are not complete
 };
 
 struct server_settings {
   cache_settings cache;
   std::string store;  ///< directory of a store; empty: the server is a cache
   std::vector<listening> listen;
+  tls_settings tls;
   unsigned threads = 2;
   std::size_t max_connections = 1024;
   /// Bytes of replies at which the server reads no further requests: of a connection, and of all.

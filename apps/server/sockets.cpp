@@ -15,9 +15,11 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace outlast::apps {
 namespace {
@@ -150,22 +152,27 @@ std::string name_of(const open_socket& of) {
   return std::string(at.sun_path);
 }
 
-std::vector<int> inherited_sockets() {
+std::vector<inherited_socket> inherited_sockets() {
   constexpr int first = 3;
   const char* const process = std::getenv("LISTEN_PID");
   const char* const count = std::getenv("LISTEN_FDS");
-  std::vector<int> all;
+  const char* const names = std::getenv("LISTEN_FDNAMES");
+  std::istringstream name_list(names == nullptr ? "" : names);
+  std::vector<inherited_socket> all;
   if (process != nullptr && count != nullptr && std::atol(process) == ::getpid()) {
     for (int i = 0; i < std::atoi(count); ++i) {
-      const int each = first + i;
+      inherited_socket each{first + i, {}};
+      std::getline(name_list, each.name, ':');
       int listens = 0;
       socklen_t bytes = sizeof listens;
-      if (::getsockopt(each, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) != 0 || listens == 0) {
-        throw std::runtime_error("the inherited descriptor " + std::to_string(each) +
+      const bool is_socket =
+          ::getsockopt(each.descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) == 0;
+      if (!is_socket || listens == 0) {
+        throw std::runtime_error("the inherited descriptor " + std::to_string(each.descriptor) +
                                  " is no stream socket that listens; set ListenStream= in the "
                                  "socket unit");
       }
-      all.push_back(each);
+      all.push_back(std::move(each));
     }
   }
   ::unsetenv("LISTEN_PID");

@@ -19,9 +19,15 @@ struct open_socket {
 [[nodiscard]] std::vector<open_socket> open_sockets(const listening& how);
 /// Returns the text of a socket's address, with the port that the system has chosen.
 [[nodiscard]] std::string name_of(const open_socket& of);
-/// Returns the sockets that systemd has opened for this process (LISTEN_PID, LISTEN_FDS), and
-/// removes the variables. Throws std::runtime_error if one does not listen.
-[[nodiscard]] std::vector<int> inherited_sockets();
+/// A socket that listens already.
+struct inherited_socket {
+  int descriptor = -1;
+  std::string name;  ///< FileDescriptorName= of its unit, or the name of the unit
+};
+
+/// Returns the sockets that systemd has opened for this process (LISTEN_PID, LISTEN_FDS,
+/// LISTEN_FDNAMES), and removes the variables. Throws std::runtime_error if one does not listen.
+[[nodiscard]] std::vector<inherited_socket> inherited_sockets();
 /// Reports `state`, such as "READY=1", to systemd if it has asked for that (NOTIFY_SOCKET).
 void notify_manager(const std::string& state) noexcept;
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -60,6 +61,25 @@ TEST(PendingReplies, without_bytes_hold_later_ones) {
   all.add("x", 0, false);
   EXPECT_EQ(taken(all, 2), "");
   EXPECT_EQ(taken(all, 3), "x");
+}
+
+TEST(PendingReplies, that_are_long_leave_in_batches) {
+  apps::pending_replies all;
+  const std::string reply(100'000, 'x');
+  for (int i = 0; i < 50; ++i) all.add(reply, 0, false);
+  std::size_t left = all.bytes();
+  EXPECT_EQ(left, 5'000'000U);
+  while (!all.empty()) {
+    const std::string batch = taken(all, 0);
+    EXPECT_GE(batch.size(), std::min(left, all.batch_bytes));
+    EXPECT_LT(batch.size(), 2 * all.batch_bytes);
+    left -= batch.size();
+    EXPECT_EQ(all.bytes(), left);
+    EXPECT_FALSE(all.waits(0));
+  }
+  all.add(reply, 2, true);
+  EXPECT_TRUE(all.waits(1));
+  EXPECT_FALSE(all.waits(2));
 }
 
 TEST(PendingReplies, leave_in_order_whatever_their_tokens) {

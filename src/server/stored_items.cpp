@@ -68,8 +68,8 @@ stored::item_head stored_items::space::require_head(std::string_view value) cons
 }
 
 bool stored_items::space::read_bytes(entry& into) {
-  if (const stored::change_map* const pending = pending_changes()) {
-    if (const auto at = pending->find(into.name); at != pending->end()) {
+  if (const stored::change_map* const mine = pending_changes()) {
+    if (const auto at = mine->find(into.name); at != mine->end()) {
       if (at->second) into.bytes = *at->second;
       return at->second.has_value();
     }

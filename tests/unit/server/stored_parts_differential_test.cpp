@@ -162,8 +162,10 @@ class space_and_model {
     const bool throws = below(20) == 0;
     const auto decide = [&](const item* old, item_parts& parts) {
       EXPECT_EQ(old != nullptr, was_there) << key;
-      if (old != nullptr) EXPECT_EQ(old->value, next.whole.value);
-      if (below(2) == 0) EXPECT_EQ(all_parts(parts), next.whole.parts) << key;
+      EXPECT_EQ(old == nullptr ? "" : old->value, next.whole.value);
+      if (below(2) == 0) {
+        EXPECT_EQ(all_parts(parts), next.whole.parts) << key;
+      }
       for (std::uint64_t left = below(8); left != 0; --left) edit(parts, next.whole.parts);
       change = next_change(parts, next.whole, value);
       if (throws) throw std::runtime_error("after its changes");

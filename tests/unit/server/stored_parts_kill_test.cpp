@@ -30,7 +30,9 @@ class stored_parts_and_kills : public ::testing::TestWithParam<place> {
     std::map<std::string, whole_item> found;
     for (const auto& [key, value] : all_in(*at, 7, now_ms)) {
       const whole_item one = whole_in(*at, key, now_ms);
-      if (one.type != 0) EXPECT_EQ(one.value, std::to_string(one.parts.size())) << key;
+      if (one.type != 0) {
+        EXPECT_EQ(one.value, std::to_string(one.parts.size())) << key;
+      }
       found.emplace(key, one);
     }
     EXPECT_EQ(at->bytes(), bytes_in(*at.home));

@@ -30,7 +30,8 @@ struct resp_limits {
   std::size_t reply_bytes = std::size_t{1} << 30;    ///< the connection ends at a longer reply
   /// No further request is executed by a call of feed() that has added this to the replies.
   std::size_t pause_bytes = std::size_t{1} << 20;
-  std::size_t lcs_bytes = std::size_t{128} << 20;  ///< the table of LCS
+  std::size_t lcs_bytes = std::size_t{128} << 20;   ///< the table of LCS
+  std::size_t copied_bytes = std::size_t{1} << 30;  ///< elements that a command copies
 };
 
 /// Options that the conversations of a server share.

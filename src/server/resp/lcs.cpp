@@ -1,6 +1,7 @@
 // LCS: the longest common subsequence of two values.
 #include <src/server/resp/commands.hpp>
 #include <src/server/resp/error_texts.hpp>
+#include <src/server/resp/refusal.hpp>
 #include <src/server/resp/session.hpp>
 #include <src/server/resp/words.hpp>
 
@@ -161,6 +162,9 @@ void lcs(session& to, arguments words) {
   to.together([&] {
     const auto copy_to = [&](std::string& target) {
       return [&](const item& found) {
+        if (found.type != static_cast<std::uint8_t>(item_type::string)) {
+          throw refusal(error_texts::lcs_of_others);
+        }
         has_room = has_room && found.value.size() < cells;
         if (has_room) target = found.value;
       };

@@ -96,10 +96,10 @@ void visit_scores(const elements& of, const score_range& range, score_visitor vi
   }
 }
 
-std::optional<double> end_score(const elements& of, bool is_highest) {
-  std::optional<double> found;
-  walk_from_end(of, is_highest, [&](std::string_view, double score) {
-    found = score;
+std::optional<scored_member> end_member(const elements& of, bool is_highest) {
+  std::optional<scored_member> found;
+  walk_from_end(of, is_highest, [&](std::string_view member, double score) {
+    found = {std::string(member), score};
     return false;
   });
   return found;
@@ -119,10 +119,14 @@ std::string begin_of_members(double score, const member_bounds& wanted, bool is_
 /// Skips the members before the range, and visits those until its end. That is what Redis does
 /// with members of different scores, too.
 void visit_members(const elements& of, const score_range& range, score_visitor visit) {
-  const std::optional<double> lowest = end_score(of, false);
-  if (!lowest) return;
+  const std::optional<scored_member> lowest = end_member(of, false);
+  const std::optional<scored_member> highest = end_member(of, true);
+  if (!lowest || !highest) return;
   const member_bounds& wanted = range.members;
-  const bool is_uniform = *lowest == end_score(of, true);
+  const bool is_uniform = lowest->score == highest->score;
+  const bool is_empty =
+      !wanted.first.permits_above(highest->member) || !wanted.last.permits_below(lowest->member);
+  if (is_empty) return;
   bool is_inside = false;
   const auto visit_some = [&](std::string_view member, double score) {
     const bool is_after = wanted.first.permits_above(member);
@@ -134,9 +138,9 @@ void visit_members(const elements& of, const score_range& range, score_visitor v
   if (!is_uniform) {
     walk_from_end(of, range.is_reversed, visit_some);
   } else if (range.is_reversed) {
-    walk_scores_back(of, begin_of_members(*lowest, wanted, true), visit_some);
+    walk_scores_back(of, begin_of_members(lowest->score, wanted, true), visit_some);
   } else {
-    walk_scores(of, begin_of_members(*lowest, wanted, false), visit_some);
+    walk_scores(of, begin_of_members(lowest->score, wanted, false), visit_some);
   }
 }
 

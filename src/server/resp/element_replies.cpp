@@ -129,11 +129,16 @@ std::optional<pop_request> pop_request_of(session& to, arguments words, std::str
   const arguments rest = words.subspan(2 + keys);
   found.is_second = is_word(rest[0], second_end);
   if (!found.is_second && !is_word(rest[0], first_end)) return refuse("ERR syntax error");
-  if (rest.size() == 1) return found;
-  if (rest.size() != 3 || !is_word(rest[1], "count")) return refuse("ERR syntax error");
-  const std::optional<std::int64_t> count = integer_of(rest[2]);
-  if (!count || *count < 1) return refuse("ERR count should be greater than 0");
-  found.count = static_cast<std::uint64_t>(*count);
+  bool has_count = false;
+  for (std::size_t at = 1; at < rest.size(); at += 2) {
+    if (has_count || at + 1 == rest.size() || !is_word(rest[at], "count")) {
+      return refuse("ERR syntax error");
+    }
+    const std::optional<std::int64_t> count = integer_of(rest[at + 1]);
+    if (!count || *count < 1) return refuse("ERR count should be greater than 0");
+    found.count = static_cast<std::uint64_t>(*count);
+    has_count = true;
+  }
   return found;
 }
 

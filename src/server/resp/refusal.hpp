@@ -11,7 +11,7 @@
 
 namespace outlast::server::resp {
 
-/// An error reply. A command throws it, also inside a call of the space, which then changes nothing.
+/// An error reply. A command throws it, also inside a call of the space, which then has no effect.
 class refusal : public std::exception {
  public:
   explicit refusal(std::string text) : text_(std::move(text)) {}

@@ -116,8 +116,18 @@ std::string begin_of_members(double score, const member_bounds& wanted, bool is_
   return is_reversed ? end_order_name() : first_order_name();
 }
 
-/// Skips the members before the range, and visits those until its end. That is what Redis does
-/// with members of different scores, too.
+/// Returns whether no member can be between the ends.
+bool excludes_all(const member_bounds& wanted) {
+  using bound = member_bound::kind;
+  if (wanted.first.what == bound::lowest || wanted.last.what == bound::highest) return false;
+  if (wanted.first.what == bound::highest || wanted.last.what == bound::lowest) return true;
+  const bool is_closed =
+      wanted.first.what == bound::included && wanted.last.what == bound::included;
+  return is_closed ? wanted.first.text > wanted.last.text : wanted.first.text >= wanted.last.text;
+}
+
+/// Skips the members before the range and those of the offset, and visits the others until the end
+/// of the range. That is what Redis does with members of different scores, too.
 void visit_members(const elements& of, const score_range& range, score_visitor visit) {
   const std::optional<scored_member> lowest = end_member(of, false);
   const std::optional<scored_member> highest = end_member(of, true);
@@ -128,12 +138,15 @@ void visit_members(const elements& of, const score_range& range, score_visitor v
       !wanted.first.permits_above(highest->member) || !wanted.last.permits_below(lowest->member);
   if (is_empty) return;
   bool is_inside = false;
+  std::int64_t skipped = range.offset;
   const auto visit_some = [&](std::string_view member, double score) {
     const bool is_after = wanted.first.permits_above(member);
     const bool is_before = wanted.last.permits_below(member);
     if (!is_inside && !(range.is_reversed ? is_before : is_after)) return true;
     is_inside = true;
-    return (range.is_reversed ? is_after : is_before) && visit(member, score);
+    if (skipped != 0 && !is_uniform) return skipped-- != 0;
+    if (!(range.is_reversed ? is_after : is_before)) return false;
+    return skipped != 0 ? skipped-- != 0 : visit(member, score);
   };
   if (!is_uniform) {
     walk_from_end(of, range.is_reversed, visit_some);
@@ -193,14 +206,15 @@ place_bounds places_of(std::int64_t first, std::int64_t last, std::uint64_t size
 void visit_range(const elements& of, const score_range& range, score_visitor visit) {
   if (range.by == score_range::kind::places) return visit_places(of, range, visit);
   if (range.offset < 0 || range.limit == 0) return;
-  std::int64_t skipped = range.offset;
   std::int64_t left = range.limit;
   const auto visit_some = [&](std::string_view member, double score) {
-    if (skipped != 0) return skipped-- != 0;
     return visit(member, score) && --left != 0;
   };
-  if (range.by == score_range::kind::scores) return visit_scores(of, range, visit_some);
-  visit_members(of, range, visit_some);
+  if (range.by == score_range::kind::members) return visit_members(of, range, visit_some);
+  std::int64_t skipped = range.offset;
+  visit_scores(of, range, [&](std::string_view member, double score) {
+    return skipped != 0 ? skipped-- != 0 : visit_some(member, score);
+  });
 }
 
 }  // namespace outlast::server::resp

@@ -1,5 +1,5 @@
-// The members of sorted sets and their scores. Each member has two parts: its score by its name, and
-// an empty part by its score.
+// The members of sorted sets and their scores. Each member has two parts: its score by its name,
+// and an empty part by its score.
 #pragma once
 
 #include <outlast/base/function_ref.hpp>

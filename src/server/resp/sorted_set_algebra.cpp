@@ -122,7 +122,8 @@ class algebra {
     const bool is_present = read_scored(to_, with.key, [&](const elements& members, bool is_set) {
       for (auto at = found_.begin(); at != found_.end();) {
         const bool is_common = members.read(at->first, [&](std::string_view value) {
-          const double weighted = without_nan(with.weight * score_of_value(is_set, value));
+          // A product of 0 and infinity makes a sum 0, and is no minimum or maximum, as in Redis.
+          const double weighted = with.weight * score_of_value(is_set, value);
           at->second = aggregate(wanted_.how, at->second, weighted);
         });
         at = is_common ? std::next(at) : found_.erase(at);

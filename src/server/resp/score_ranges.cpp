@@ -134,18 +134,19 @@ void visit_members(const elements& of, const score_range& range, score_visitor v
   if (!lowest || !highest) return;
   const member_bounds& wanted = range.members;
   const bool is_uniform = lowest->score == highest->score;
-  const bool is_empty =
-      !wanted.first.permits_above(highest->member) || !wanted.last.permits_below(lowest->member);
+  const bool is_empty = excludes_all(wanted) || !wanted.first.permits_above(highest->member) ||
+                        !wanted.last.permits_below(lowest->member);
   if (is_empty) return;
   bool is_inside = false;
   std::int64_t skipped = range.offset;
   const auto visit_some = [&](std::string_view member, double score) {
-    const bool is_after = wanted.first.permits_above(member);
-    const bool is_before = wanted.last.permits_below(member);
-    if (!is_inside && !(range.is_reversed ? is_before : is_after)) return true;
+    const bool is_above = wanted.first.permits_above(member);
+    const bool is_below = wanted.last.permits_below(member);
+    const bool has_begun = range.is_reversed ? is_below : is_above;
+    const bool has_ended = range.is_reversed ? !is_above : !is_below;
+    if (!is_inside && !has_begun) return true;
+    if (has_ended && (is_uniform || !is_inside || skipped == 0)) return false;
     is_inside = true;
-    if (skipped != 0 && !is_uniform) return skipped-- != 0;
-    if (!(range.is_reversed ? is_after : is_before)) return false;
     return skipped != 0 ? skipped-- != 0 : visit(member, score);
   };
   if (!is_uniform) {

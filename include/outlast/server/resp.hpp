@@ -1,10 +1,13 @@
-// RESP2 and RESP3, the protocol of Redis, as a conversation over a key space of strings.
+// RESP2 and RESP3, the protocol of Redis, as a conversation over a key space.
 //
 //   resp_counters counters;
 //   auto connection = make_resp_conversation(space, options, counters);
 //   fed done = connection->feed("PING\r\n", now_ms, replies);
 //
-// When not to use: for hashes, lists, sets and sorted sets. Their commands answer an error.
+// Commands of hashes, lists, sets and sorted sets need a space whose items have parts. They answer
+// an error in others.
+//
+// When not to use: for streams, scripts, subscriptions, and commands that wait for elements.
 #pragma once
 
 #include <outlast/server/conversation.hpp>

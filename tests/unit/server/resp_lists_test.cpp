@@ -1,6 +1,6 @@
 // Goal: the commands of lists answer as Redis does.
-// Method: commands and replies, fed whole and cut at every byte, and random commands beside a deque,
-// over parts in ordinary memory.
+// Method: commands and replies, fed whole and cut at every byte, over parts in ordinary memory.
+// Random changes are compared with those of a deque.
 #include <tests/unit/server/resp_stand.hpp>
 
 #include <gtest/gtest.h>

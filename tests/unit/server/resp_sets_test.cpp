@@ -149,7 +149,7 @@ TEST(RespSets, random_members_of_a_large_set_are_about_equally_likely) {
     const std::string reply = stand.client.ask("SRANDMEMBER s");
     ++counts[static_cast<std::size_t>(std::stoi(reply.substr(reply.find('\n') + 1)))];
   }
-  // The mean is 40. A choice of the next member after a random place would have counts of 0 and 250.
+  // The mean is 40. The next member after a random place would have counts of 0 and 250.
   EXPECT_GE(*std::ranges::min_element(counts), 8);
   EXPECT_LE(*std::ranges::max_element(counts), 110);
 }

@@ -17,15 +17,30 @@ outlast_sources(outlast_server server
   resp/command_info.cpp
   resp/command_table.cpp
   resp/connection.cpp
+  resp/element_replies.cpp
+  resp/elements.cpp
   resp/expiry.cpp
+  resp/hashes.cpp
   resp/info.cpp
   resp/keys.cpp
   resp/lcs.cpp
+  resp/list_parts.cpp
+  resp/lists.cpp
   resp/numbers.cpp
+  resp/object.cpp
+  resp/random_elements.cpp
   resp/request_parser.cpp
+  resp/scan_options.cpp
+  resp/score_ranges.cpp
+  resp/scores.cpp
   resp/server_commands.cpp
   resp/session.cpp
   resp/set.cpp
+  resp/set_algebra.cpp
+  resp/sets.cpp
+  resp/sorted_set_algebra.cpp
+  resp/sorted_set_ranges.cpp
+  resp/sorted_sets.cpp
   resp/strings.cpp
   resp/transactions.cpp
   resp/words.cpp

@@ -7,6 +7,7 @@
 
 int main(int argc, char** argv) {
   outlast::server::resp_fake_items space;
+  space.keeps_parts = true;
   outlast::server::resp_options options;
   if (argc > 1) options.password = argv[1];
   outlast::server::resp_counters counters;

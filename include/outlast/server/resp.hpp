@@ -1,10 +1,13 @@
-// RESP2 and RESP3, the protocol of Redis, as a conversation over a key space of strings.
+// RESP2 and RESP3, the protocol of Redis, as a conversation over a key space.
 //
 //   resp_counters counters;
 //   auto connection = make_resp_conversation(space, options, counters);
 //   fed done = connection->feed("PING\r\n", now_ms, replies);
 //
-// When not to use: for hashes, lists, sets and sorted sets. Their commands answer an error.
+// Commands of hashes, lists, sets and sorted sets need a space whose items have parts. They answer
+// an error in others.
+//
+// When not to use: for streams, scripts, subscriptions, and commands that wait for elements.
 #pragma once
 
 #include <outlast/server/conversation.hpp>
@@ -30,7 +33,8 @@ struct resp_limits {
   std::size_t reply_bytes = std::size_t{1} << 30;    ///< the connection ends at a longer reply
   /// No further request is executed by a call of feed() that has added this to the replies.
   std::size_t pause_bytes = std::size_t{1} << 20;
-  std::size_t lcs_bytes = std::size_t{128} << 20;  ///< the table of LCS
+  std::size_t lcs_bytes = std::size_t{128} << 20;   ///< the table of LCS
+  std::size_t copied_bytes = std::size_t{1} << 30;  ///< elements that a command copies
 };
 
 /// Options that the conversations of a server share.

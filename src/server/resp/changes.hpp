@@ -7,6 +7,7 @@
 #include <src/server/resp/session.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,20 +60,31 @@ namespace outlast::server::resp {
   return made;
 }
 
-/// An item that is copied out of the space.
+/// An item that is copied out of the space, with its parts.
 struct copied_item {
+  struct part {
+    std::string name;
+    std::string value;
+  };
+
   std::string value;
   std::uint32_t flags = 0;
   std::int64_t expires_ms = 0;
   std::uint64_t unique = 0;
   item_marks marks;
+  std::uint8_t type = 0;
+  std::vector<part> parts;
 
   explicit copied_item(const item& of)
       : value(of.value),
         flags(of.flags),
         expires_ms(of.expires_ms),
         unique(of.unique),
-        marks(of.marks) {}
+        marks(of.marks),
+        type(of.type) {}
+  /// Copies the parts, too. Throws a refusal if they are longer than the limit.
+  copied_item(const session& in, const item& of, item_parts& from);
+
   /// Returns the change that stores this item, with a new number.
   [[nodiscard]] item_change stored() const noexcept {
     item_change made;
@@ -81,16 +93,27 @@ struct copied_item {
     made.flags = flags;
     made.expires_ms = expires_ms;
     made.marks = marks;
+    made.type = type;
     return made;
   }
+  /// As stored(), and replaces the parts of the item that is there.
+  [[nodiscard]] item_change store_with_parts(item_parts& to) const;
 };
+
+/// Returns the item of a key with its parts, or nothing. It is no use of the item.
+[[nodiscard]] std::optional<copied_item> copy_of(session& in, std::string_view key);
+/// Stores a copy if `permits` returns true for the item that is there. Returns whether it did.
+bool store_copy(session& in, std::string_view key, const copied_item& of,
+                base::function_ref<bool(const item*)> permits);
 
 /// The items that a command of several keys has changed, as they were before. A command that fails
 /// after some of them uses it to have no effect.
 class undo_list {
  public:
   /// Notes that the item of `key` is about to change. Requires: `key` is valid until undo().
-  void note(std::string_view key, const item* before);
+  void note(std::string_view key, std::optional<copied_item> before);
+  /// Changes the item of `key`, as session::change(), and notes it.
+  void change(session& in, std::string_view key, item_space::decider decide);
   /// Restores the items, the last one first. An item whose restoration fails stays as it is: the
   /// space refuses changes then, and the command's reply is an error.
   void undo(session& in) noexcept;
@@ -98,7 +121,7 @@ class undo_list {
  private:
   struct entry {
     std::string_view key;
-    std::vector<copied_item> before;  ///< one, or none if the key was absent
+    std::optional<copied_item> before;  ///< nothing if the key was absent
   };
   std::vector<entry> entries_;
 };

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,10 @@ std::string_view name_of(command_group group) noexcept {
     case command_group::transactions: return "transactions";
     case command_group::server: return "server";
     case command_group::scripting: return "scripting";
+    case command_group::hash: return "hash";
+    case command_group::set: return "set";
+    case command_group::sorted_set: return "sorted-set";
+    case command_group::list: return "list";
   }
   return "generic";
 }
@@ -54,6 +59,10 @@ std::string_view category_of(command_group group) noexcept {
     case command_group::connection: return "@connection";
     case command_group::transactions: return "@transaction";
     case command_group::scripting: return "@scripting";
+    case command_group::hash: return "@hash";
+    case command_group::set: return "@set";
+    case command_group::sorted_set: return "@sortedset";
+    case command_group::list: return "@list";
     case command_group::server: return "";
   }
   return "";
@@ -64,6 +73,7 @@ std::vector<std::string_view> flags_of(const command& of) {
   for (const flag_name& each : flag_names) {
     if (of.has(each.flag)) found.push_back(each.name);
   }
+  if (of.keys.number != 0) found.emplace_back("movablekeys");
   return found;
 }
 
@@ -127,11 +137,16 @@ void write_docs(session& to, const command& of) {
   for (const command* each : parts) write_docs(to, *each);
 }
 
+/// Returns whether the space of the session has the command.
+bool is_available(const session& of, const command& which) noexcept {
+  return !which.has(needs_parts) || of.space().has_parts();
+}
+
 /// Returns the commands that are no subcommands.
-std::vector<const command*> top_commands() {
+std::vector<const command*> top_commands(const session& of) {
   std::vector<const command*> found;
   for (const command& each : all_commands()) {
-    if (!each.has(is_subcommand)) found.push_back(&each);
+    if (!each.has(is_subcommand) && is_available(of, each)) found.push_back(&each);
   }
   return found;
 }
@@ -141,6 +156,27 @@ const command* command_of(arguments words) noexcept {
   const command* const found = find_command(words[0]);
   if (found == nullptr || !found->has(has_subcommands) || words.size() < 2) return found;
   return find_subcommand(*found, words[1]);
+}
+
+/// Returns the keys of a request that the command accepts, or nothing if their number is wrong.
+std::optional<std::vector<std::string_view>> keys_of(const command& of, arguments request) {
+  std::vector<std::string_view> found;
+  const key_places& places = of.keys;
+  if (places.first != 0) {
+    const auto size = static_cast<int>(request.size());
+    const int last = places.last < 0 ? size + places.last : places.last;
+    for (int at = places.first; at <= last; at += places.step) {
+      found.push_back(request[static_cast<std::size_t>(at)]);
+    }
+  }
+  if (places.number == 0) return found;
+  const auto at = static_cast<std::size_t>(places.number);
+  const std::optional<std::int64_t> number = integer_of(request[at]);
+  const auto left = static_cast<std::int64_t>(request.size() - at - 1);
+  if (!number || *number < 1 || *number > left) return std::nullopt;
+  const arguments counted = request.subspan(at + 1, static_cast<std::size_t>(*number));
+  found.insert(found.end(), counted.begin(), counted.end());
+  return found;
 }
 
 bool is_in_list(const command& of, arguments filter) {
@@ -156,13 +192,13 @@ bool is_in_list(const command& of, arguments filter) {
 namespace commands {
 
 void command(session& to, arguments /*words*/) {
-  const auto all = top_commands();
+  const auto all = top_commands(to);
   to.out.array(all.size());
   for (const resp::command* each : all) write_info(to, *each);
 }
 
 void command_count(session& to, arguments /*words*/) {
-  to.out.integer(static_cast<std::int64_t>(top_commands().size()));
+  to.out.integer(static_cast<std::int64_t>(top_commands(to).size()));
 }
 
 void command_info(session& to, arguments words) {
@@ -170,7 +206,7 @@ void command_info(session& to, arguments words) {
   to.out.array(words.size() - 2);
   for (const std::string_view name : words.subspan(2)) {
     const resp::command* const found = find_command(name);
-    if (found != nullptr) {
+    if (found != nullptr && is_available(to, *found)) {
       write_info(to, *found);
     } else {
       to.out.null_array();
@@ -180,12 +216,12 @@ void command_info(session& to, arguments words) {
 }
 
 void command_docs(session& to, arguments words) {
-  auto all = top_commands();
+  auto all = top_commands(to);
   if (words.size() > 2) {
     all.clear();
     for (const std::string_view name : words.subspan(2)) {
       const resp::command* const found = find_command(name);
-      if (found != nullptr) all.push_back(found);
+      if (found != nullptr && is_available(to, *found)) all.push_back(found);
     }
   }
   to.out.map(all.size());
@@ -203,7 +239,7 @@ void command_list(session& to, arguments words) {
   if (!filter.empty() && !is_filter) return to.refuse_syntax();
   std::vector<std::string_view> names;
   for (const resp::command& each : all_commands()) {
-    if (is_in_list(each, filter)) names.push_back(each.name);
+    if (is_available(to, each) && is_in_list(each, filter)) names.push_back(each.name);
   }
   to.out.set(names.size());
   for (const std::string_view name : names) to.out.bulk(name);
@@ -212,19 +248,19 @@ void command_list(session& to, arguments words) {
 void command_getkeys(session& to, arguments words) {
   const arguments request = words.subspan(2);
   const resp::command* const found = command_of(request);
-  if (found == nullptr) return to.out.error("ERR Invalid command specified");
-  if (found->keys.first == 0) return to.out.error("ERR The command has no key arguments");
+  if (found == nullptr || !is_available(to, *found)) {
+    return to.out.error("ERR Invalid command specified");
+  }
+  if (found->keys.first == 0 && found->keys.number == 0) {
+    return to.out.error("ERR The command has no key arguments");
+  }
   if (!found->accepts(request.size())) {
     return to.out.error("ERR Invalid number of arguments specified for command");
   }
-  const auto size = static_cast<int>(request.size());
-  const int last = found->keys.last < 0 ? size + found->keys.last : found->keys.last;
-  std::vector<std::string_view> keys_found;
-  for (int at = found->keys.first; at <= last; at += found->keys.step) {
-    keys_found.push_back(request[static_cast<std::size_t>(at)]);
-  }
-  to.out.array(keys_found.size());
-  for (const std::string_view key : keys_found) to.out.bulk(key);
+  const std::optional<std::vector<std::string_view>> keys_found = keys_of(*found, request);
+  if (!keys_found) return to.out.error("ERR Invalid arguments specified for command");
+  to.out.array(keys_found->size());
+  for (const std::string_view key : *keys_found) to.out.bulk(key);
 }
 
 }  // namespace commands

@@ -1,4 +1,5 @@
 // The commands of RESP: name, arity, flags, keys and the function of each.
+#include <src/server/resp/collection_commands.hpp>
 #include <src/server/resp/command_table.hpp>
 #include <src/server/resp/commands.hpp>
 #include <src/server/resp/words.hpp>
@@ -22,7 +23,7 @@ constexpr command entry(std::string_view name, int arity, std::uint32_t flags, k
   return {name, arity, flags, keys, group, run, summary, since};
 }
 
-constexpr std::array table = std::to_array<command>({
+constexpr std::array simple_commands = std::to_array<command>({
     entry("get", 2, only_reads | is_fast, one_key, command_group::string, commands::get,
           "Returns the value of a key.", "1.0.0"),
     entry("set", -3, writes | needs_space, one_key, command_group::string, commands::set,
@@ -324,18 +325,19 @@ constexpr std::array table = std::to_array<command>({
           "Returns a line with the versions.", "5.0.0"),
 });
 
-/// The commands of hashes, lists, sets and sorted sets, each between blanks.
-constexpr std::string_view store_commands =
-    " blmove blmpop blpop brpop brpoplpush bzmpop bzpopmax bzpopmin hdel hexists hget"
-    " hgetall hincrby hincrbyfloat hkeys hlen hmget hmset hrandfield hscan hset hsetnx"
-    " hstrlen hvals lindex linsert llen lmove lmpop lpop lpos lpush lpushx lrange lrem"
-    " lset ltrim rpop rpoplpush rpush rpushx sadd scard sdiff sdiffstore sinter"
-    " sintercard sinterstore sismember smembers smismember smove spop srandmember srem"
-    " sscan sunion sunionstore zadd zcard zcount zdiff zdiffstore zincrby zinter"
-    " zintercard zinterstore zlexcount zmpop zmscore zpopmax zpopmin zrandmember"
-    " zrange zrangebylex zrangebyscore zrangestore zrank zrem zremrangebylex"
-    " zremrangebyrank zremrangebyscore zrevrange zrevrangebylex zrevrangebyscore"
-    " zrevrank zscan zscore zunion zunionstore ";
+/// Returns the commands of both arrays.
+constexpr auto make_table() noexcept {
+  std::array<command, simple_commands.size() + collection_commands.size()> made{};
+  std::size_t size = 0;
+  for (const command& each : simple_commands) made[size++] = each;
+  for (const command& each : collection_commands) made[size++] = each;
+  return made;
+}
+
+constexpr std::array table = make_table();
+
+constexpr std::array waiting_commands = std::to_array<std::string_view>(
+    {"blmove", "blmpop", "blpop", "brpop", "brpoplpush", "bzmpop", "bzpopmax", "bzpopmin"});
 
 constexpr std::size_t max_name_bytes = 32;
 constexpr std::size_t slots = 512;
@@ -405,13 +407,11 @@ const command* find_subcommand(const command& container, std::string_view name) 
   return find_lower(whole.text());
 }
 
-bool needs_store_mode(std::string_view name) noexcept {
-  if (name.find(' ') != std::string_view::npos) return false;
-  lower_name between_blanks(" ");
-  between_blanks.add(name);
-  between_blanks.add(" ");
-  if (between_blanks.text().size() != name.size() + 2) return false;  // It is too long.
-  return store_commands.find(between_blanks.text()) != std::string_view::npos;
+std::string_view name_without_waiting(std::string_view name) noexcept {
+  for (const std::string_view each : waiting_commands) {
+    if (is_word(name, each)) return each.substr(1);
+  }
+  return {};
 }
 
 }  // namespace outlast::server::resp

@@ -28,10 +28,22 @@ enum command_flag : std::uint32_t {
   is_dangerous = 1U << 12U,     ///< a category of access lists only
   has_subcommands = 1U << 13U,  ///< the second word selects an entry of the table
   while_queued = 1U << 14U,     ///< executed after MULTI, not queued
-  is_subcommand = 1U << 15U
+  is_subcommand = 1U << 15U,
+  needs_parts = 1U << 16U  ///< unknown in a space whose items have no parts
 };
 
-enum class command_group { string, generic, connection, transactions, server, scripting };
+enum class command_group {
+  string,
+  generic,
+  connection,
+  transactions,
+  server,
+  scripting,
+  hash,
+  set,
+  sorted_set,
+  list
+};
 
 /// The words of a request that are keys: from `first` to `last`, each `step`th. A negative `last`
 /// counts from the end. 0: there are none.
@@ -39,6 +51,7 @@ struct key_places {
   int first = 0;
   int last = 0;
   int step = 0;
+  int number = 0;  ///< the word with the number of further keys, which follow it; 0: none
 };
 
 struct command {
@@ -67,7 +80,8 @@ struct command {
 /// Returns the subcommand of `container`, or nullptr. Allocates nothing.
 [[nodiscard]] const command* find_subcommand(const command& container,
                                              std::string_view name) noexcept;
-/// Returns whether a server in store mode has the command.
-[[nodiscard]] bool needs_store_mode(std::string_view name) noexcept;
+/// Returns the name of the command that does the same without waiting for elements, or nothing if
+/// `name` is no command that waits.
+[[nodiscard]] std::string_view name_without_waiting(std::string_view name) noexcept;
 
 }  // namespace outlast::server::resp

@@ -4,24 +4,20 @@
 #include <src/server/resp/changes.hpp>
 #include <src/server/resp/commands.hpp>
 #include <src/server/resp/error_texts.hpp>
+#include <src/server/resp/scan_options.hpp>
 #include <src/server/resp/session.hpp>
 #include <src/server/resp/words.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace outlast::server::resp {
 namespace {
-
-/// Size of a key's head and of its place in a table, for MEMORY USAGE.
-constexpr std::size_t overhead_bytes = 64;
 
 /// Executes `work` as one change if the command has several keys.
 void together_if_several(session& to, std::size_t keys, base::function_ref<void()> work) {
@@ -48,8 +44,8 @@ move_result move_item(session& to, std::string_view from, std::string_view targe
                       bool must_be_free) {
   move_result result = move_result::moved;
   change_together(to, [&](undo_list& before) {
-    std::vector<copied_item> found;
-    if (!to.look(from, use::does_not_count, [&](const item& seen) { found.emplace_back(seen); })) {
+    const std::optional<copied_item> found = copy_of(to, from);
+    if (!found) {
       result = move_result::absent;
       return;
     }
@@ -57,69 +53,31 @@ move_result move_item(session& to, std::string_view from, std::string_view targe
       result = must_be_free ? move_result::taken : move_result::moved;
       return;
     }
-    to.change(target, [&](const item* old) {
-      if (old != nullptr && must_be_free) {
-        result = move_result::taken;
-        return nothing();
-      }
-      before.note(target, old);
-      return found.front().stored();
-    });
-    if (result == move_result::moved) to.change(from, [](const item*) { return erased(); });
+    const std::optional<copied_item> replaced = copy_of(to, target);
+    if (replaced && must_be_free) {
+      result = move_result::taken;
+      return;
+    }
+    before.note(target, replaced);
+    store_copy(to, target, *found, [](const item*) { return true; });
+    to.change(from, [](const item*) { return erased(); });
   });
   return result;
 }
 
-/// Returns the number, or nothing if `text` is not decimal digits of a cursor. An empty text is 0,
-/// as for Redis.
-std::optional<std::uint64_t> cursor_of(std::string_view text) noexcept {
-  std::uint64_t number = 0;
-  if (text.empty()) return number;
-  const char* const end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, number);
-  if (failure != std::errc() || stop != end) return std::nullopt;
-  return number;
-}
-
-/// The options of SCAN.
-struct scan_options {
-  std::string_view pattern = "*";
-  std::size_t count = 10;
-  bool has_type = true;  ///< whether the wanted type is that of a string
-};
-
-std::optional<scan_options> scan_options_of(session& to, arguments words) {
-  scan_options found;
-  for (std::size_t at = 2; at < words.size(); at += 2) {
-    const bool has_value = at + 1 < words.size();
-    if (has_value && is_word(words[at], "match")) {
-      found.pattern = words[at + 1];
-    } else if (has_value && is_word(words[at], "type")) {
-      found.has_type = is_word(words[at + 1], "string");
-    } else if (has_value && is_word(words[at], "count")) {
-      const std::optional<std::int64_t> count = integer_of(words[at + 1]);
-      if (!count) {
-        to.refuse_integer();
-        return std::nullopt;
-      }
-      if (*count < 1) {
-        to.refuse_syntax();
-        return std::nullopt;
-      }
-      found.count = static_cast<std::size_t>(*count);
-    } else {
-      to.refuse_syntax();
-      return std::nullopt;
-    }
+std::string_view name_of(item_type type) noexcept {
+  switch (type) {
+    case item_type::string: return "string";
+    case item_type::hash: return "hash";
+    case item_type::set: return "set";
+    case item_type::sorted_set: return "zset";
+    case item_type::list: return "list";
   }
-  return found;
+  return "string";
 }
 
-/// Returns the encoding that Redis would choose for a new string.
-std::string_view encoding_of(std::string_view value) noexcept {
-  constexpr std::size_t max_embedded_bytes = 44;
-  if (integer_of(value)) return "int";
-  return value.size() <= max_embedded_bytes ? "embstr" : "raw";
+std::string_view type_of(const item& of) noexcept {
+  return name_of(static_cast<item_type>(of.type));
 }
 
 }  // namespace
@@ -148,8 +106,9 @@ void touch(session& to, arguments words) {
 }
 
 void type(session& to, arguments words) {
-  const bool is_present = to.look(words[1], use::does_not_count, [](const item&) {});
-  to.out.simple(is_present ? "string" : "none");
+  std::string_view name = "none";
+  to.look(words[1], use::does_not_count, [&](const item& found) { name = type_of(found); });
+  to.out.simple(name);
 }
 
 void keys(session& to, arguments words) {
@@ -174,13 +133,14 @@ void keys(session& to, arguments words) {
 void scan(session& to, arguments words) {
   const std::optional<std::uint64_t> cursor = cursor_of(words[1]);
   if (!cursor) return to.out.error("ERR invalid cursor");
-  const std::optional<scan_options> chosen = scan_options_of(to, words);
+  const std::optional<scan_options> chosen = scan_options_of(to, words.subspan(2), true);
   if (!chosen) return;
   std::vector<std::string> found;
   std::size_t bytes = 0;
   const std::uint64_t next =
-      to.scan(*cursor, chosen->count, [&](std::string_view key, const item&) {
-        if (!chosen->has_type || !matches(chosen->pattern, key)) return;
+      to.scan(*cursor, chosen->count, [&](std::string_view key, const item& seen) {
+        const bool is_wanted = chosen->type.empty() || is_word(chosen->type, type_of(seen));
+        if (!is_wanted || !matches(chosen->pattern, key)) return;
         bytes += key.size();
         if (bytes <= to.options().limits.reply_bytes) found.emplace_back(key);
       });
@@ -239,26 +199,16 @@ void copy(session& to, arguments words) {
   }
   bool is_copied = false;
   to.together([&] {
-    std::vector<copied_item> found;
-    to.look(words[1], use::does_not_count, [&](const item& seen) { found.emplace_back(seen); });
-    if (found.empty()) return;
-    to.change(words[2], [&](const item* old) {
-      is_copied = old == nullptr || replaces;
-      return is_copied ? found.front().stored() : nothing();
-    });
+    const std::optional<copied_item> found = copy_of(to, words[1]);
+    if (!found) return;
+    is_copied = store_copy(to, words[2], *found,
+                           [&](const item* old) { return old == nullptr || replaces; });
   });
   to.out.integer(is_copied ? 1 : 0);
 }
 
 void dbsize(session& to, arguments /*words*/) {
   to.out.integer(static_cast<std::int64_t>(to.space().items()));
-}
-
-void object_encoding(session& to, arguments words) {
-  const bool is_present = to.look(words[2], use::does_not_count, [&](const item& found) {
-    to.out.bulk(encoding_of(found.value));
-  });
-  if (!is_present) to.out.null();
 }
 
 void object_idletime(session& to, arguments words) {
@@ -278,20 +228,6 @@ void object_refcount(session& to, arguments words) {
 void object_freq(session& to, arguments words) {
   if (!to.look(words[2], use::does_not_count, [](const item&) {})) return to.out.null();
   to.out.error(error_texts::no_frequency);
-}
-
-void memory_usage(session& to, arguments words) {
-  for (std::size_t at = 3; at < words.size(); at += 2) {
-    if (!is_word(words[at], "samples") || at + 1 == words.size()) return to.refuse_syntax();
-    const std::optional<std::int64_t> samples = integer_of(words[at + 1]);
-    if (!samples) return to.refuse_integer();
-    if (*samples < 0) return to.refuse_syntax();
-  }
-  const bool is_present = to.look(words[2], use::does_not_count, [&](const item& found) {
-    const std::size_t bytes = words[2].size() + found.value.size() + overhead_bytes;
-    to.out.integer(static_cast<std::int64_t>(bytes));
-  });
-  if (!is_present) to.out.null();
 }
 
 }  // namespace commands

@@ -1,6 +1,7 @@
 // LCS: the longest common subsequence of two values.
 #include <src/server/resp/commands.hpp>
 #include <src/server/resp/error_texts.hpp>
+#include <src/server/resp/refusal.hpp>
 #include <src/server/resp/session.hpp>
 #include <src/server/resp/words.hpp>
 
@@ -152,15 +153,17 @@ std::string text_of(std::string_view first, const std::vector<common_range>& ran
 namespace commands {
 
 void lcs(session& to, arguments words) {
-  const std::optional<lcs_options> chosen = lcs_options_of(to, words);
-  if (!chosen) return;
   const std::size_t cells = to.options().limits.lcs_bytes / sizeof(std::uint32_t);
   std::string first;
   std::string second;
   bool has_room = true;
+  // The types of the keys are checked before the options, as in Redis.
   to.together([&] {
     const auto copy_to = [&](std::string& target) {
       return [&](const item& found) {
+        if (found.type != static_cast<std::uint8_t>(item_type::string)) {
+          throw refusal(error_texts::lcs_of_others);
+        }
         has_room = has_room && found.value.size() < cells;
         if (has_room) target = found.value;
       };
@@ -168,6 +171,8 @@ void lcs(session& to, arguments words) {
     to.look(words[1], copy_to(first));
     to.look(words[2], copy_to(second));
   });
+  const std::optional<lcs_options> chosen = lcs_options_of(to, words);
+  if (!chosen) return;
   if (!has_room || first.size() + 1 > cells / (second.size() + 1)) {
     return to.out.error(error_texts::lcs_too_large);
   }

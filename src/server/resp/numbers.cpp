@@ -21,7 +21,7 @@ void add_to_number(session& to, std::string_view key, std::int64_t by) {
   outcome result = outcome::counted;
   std::int64_t sum = 0;
   std::array<char, 24> digits;
-  to.change(key, [&](const item* old) {
+  to.change_string(key, [&](const item* old) {
     const std::optional<std::int64_t> number = old != nullptr ? integer_of(old->value) : 0;
     if (!number) {
       result = outcome::no_integer;
@@ -68,7 +68,7 @@ void incrbyfloat(session& to, arguments words) {
   const std::optional<long double> by = float_of(words[2]);
   std::string_view failure;
   std::string sum;
-  to.change(words[1], [&](const item* old) {
+  to.change_string(words[1], [&](const item* old) {
     const std::optional<long double> number = old != nullptr ? float_of(old->value) : 0.0L;
     if (!number || !by) {
       failure = "ERR value is not a valid float";

@@ -52,6 +52,11 @@ class reply_writer {
   void map(std::size_t pairs) {
     head(is_3_ ? '%' : '*', static_cast<std::int64_t>(is_3_ ? pairs : 2 * pairs));
   }
+  /// Adds a number whose text is made already. In RESP2 it is a bulk string.
+  void real(std::string_view text) {
+    if (!is_3_) return bulk(text);
+    line(',', text);
+  }
   /// Adds a text for people. In RESP2 it is a bulk string.
   void verbatim(std::string_view text) {
     if (!is_3_) return bulk(text);

@@ -3,6 +3,7 @@
 
 #include <src/server/resp/commands.hpp>
 #include <src/server/resp/error_texts.hpp>
+#include <src/server/resp/refusal.hpp>
 #include <src/server/resp/session.hpp>
 #include <src/server/resp/words.hpp>
 #include <src/server/secret.hpp>
@@ -139,6 +140,7 @@ void session::execute(arguments words) {
 const command* session::admit(arguments words) {
   const command* which = find_command(words[0]);
   if (which != nullptr && which->has(is_subcommand)) which = nullptr;
+  if (which != nullptr && which->has(needs_parts) && !space_.has_parts()) which = nullptr;
   if (which != nullptr && which->has(has_subcommands) && words.size() > 1) {
     const command* const part = find_subcommand(*which, words[1]);
     if (part == nullptr) {
@@ -190,10 +192,17 @@ void session::refuse_unknown(arguments words) {
     closes_ = true;  // A browser was made to send these bytes: the rest of them is no request.
     return;
   }
-  if (needs_store_mode(words[0])) {
+  std::string upper_name;
+  for (const char letter : name) upper_name.push_back(upper(letter));
+  const command* const found = find_command(words[0]);
+  if (found != nullptr && found->has(needs_parts)) {
+    return out.error("ERR '" + upper_name + "' needs a server in store mode");
+  }
+  if (const std::string_view other = name_without_waiting(words[0]); !other.empty()) {
     std::string text("ERR '");
-    for (const char letter : name) text.push_back(upper(letter));
-    return out.error(text.append("' needs a server in store mode"));
+    text.append(upper_name).append("' is refused, for no command waits for elements; use '");
+    for (const char letter : other) text.push_back(upper(letter));
+    return out.error(text.append("'"));
   }
   std::string shown_words;
   for (const std::string_view word : words.subspan(1)) {
@@ -255,6 +264,8 @@ void session::call(const command& which, arguments words) {
   std::string failure;
   try {
     which.run(*this, words);
+  } catch (const refusal& thrown) {
+    failure = thrown.text();
   } catch (const out_of_space&) {
     failure = error_texts::no_space;
   } catch (const error& thrown) {
@@ -271,15 +282,40 @@ void session::call(const command& which, arguments words) {
   out.error(failure);
 }
 
-bool session::look(std::string_view key, use how, item_space::reader reader) {
-  const bool found = space_.read(key, now_ms_, how, [&](const item& seen) {
-    note_seen(seen.version);
-    reader(seen);
-  });
+bool session::note_look(bool found) {
   // The erasure of the key may not be durable yet.
   if (!found) note_seen(client.is_durable ? space_.present_token() : 0);
   ++(found ? hits_ : misses_);
   return found;
+}
+
+void session::note_decision(const change_result& done, bool was_there) {
+  if (done.changed) {
+    note_change(done.version);
+  } else {
+    note_seen(was_there || !client.is_durable ? done.version : space_.present_token());
+  }
+}
+
+bool session::look(std::string_view key, use how, item_space::reader reader) {
+  return note_look(space_.read(key, now_ms_, how, [&](const item& seen) {
+    note_seen(seen.version);
+    reader(seen);
+  }));
+}
+
+bool session::look_string(std::string_view key, item_space::reader reader) {
+  return look(key, [&](const item& seen) {
+    require_type(seen, item_type::string);
+    reader(seen);
+  });
+}
+
+bool session::look_parts(std::string_view key, use how, item_space::parts_reader reader) {
+  return note_look(space_.read_parts(key, now_ms_, how, [&](const item& seen, item_parts& parts) {
+    note_seen(seen.version);
+    reader(seen, parts);
+  }));
 }
 
 change_result session::change(std::string_view key, item_space::decider decide) {
@@ -290,11 +326,25 @@ change_result session::change(std::string_view key, item_space::decider decide) 
     was_there = old != nullptr;
     return decide(old);
   });
-  if (done.changed) {
-    note_change(done.version);
-  } else {
-    note_seen(was_there || !client.is_durable ? done.version : space_.present_token());
-  }
+  note_decision(done, was_there);
+  return done;
+}
+
+change_result session::change_string(std::string_view key, item_space::decider decide) {
+  return change(key, [&](const item* old) {
+    if (old != nullptr) require_type(*old, item_type::string);
+    return decide(old);
+  });
+}
+
+change_result session::change_parts(std::string_view key, item_space::parts_decider decide) {
+  bool was_there = false;
+  const change_result done =
+      space_.modify_parts(key, now_ms_, [&](const item* old, item_parts& parts) {
+        was_there = old != nullptr;
+        return decide(old, parts);
+      });
+  note_decision(done, was_there);
   return done;
 }
 

@@ -70,6 +70,12 @@ class session final : public conversation {
   bool look(std::string_view key, use how, item_space::reader reader);
   /// Changes the item of `key`. Throws as item_space::modify().
   change_result change(std::string_view key, item_space::decider decide);
+  /// As look() and change(), for an item that is a string or absent. Throws a refusal if not.
+  bool look_string(std::string_view key, item_space::reader reader);
+  change_result change_string(std::string_view key, item_space::decider decide);
+  /// As look() and change(), with the parts of the item. Requires: the space has parts.
+  bool look_parts(std::string_view key, use how, item_space::parts_reader reader);
+  change_result change_parts(std::string_view key, item_space::parts_decider decide);
   /// Makes the calls of `work` one change. Calls inside a transaction belong to it.
   void together(base::function_ref<void()> work);
   void erase_all();
@@ -130,6 +136,8 @@ class session final : public conversation {
   void abort_exec(std::string_view refusal);
   void enqueue(const command& which, arguments words);
   void note_change(token version) noexcept;
+  bool note_look(bool found);
+  void note_decision(const change_result& done, bool was_there);
   void note_seen(token version) noexcept;
   [[nodiscard]] request_limits limits() const noexcept;
   void count(std::size_t input_bytes, std::size_t output_bytes) noexcept;

@@ -2,6 +2,7 @@
 #include <src/server/resp/changes.hpp>
 #include <src/server/resp/commands.hpp>
 #include <src/server/resp/expiry.hpp>
+#include <src/server/resp/refusal.hpp>
 #include <src/server/resp/session.hpp>
 #include <src/server/resp/words.hpp>
 
@@ -69,6 +70,7 @@ void set(session& to, arguments words) {
   bool is_stored = false;
   to.change(words[1], [&](const item* old) {
     if (chosen.returns_old) {
+      if (old != nullptr) require_type(*old, item_type::string);
       if (old != nullptr) {
         to.out.bulk(old->value);
       } else {
@@ -100,11 +102,11 @@ void getex(session& to, arguments words) {
   }
   if (!chosen.form && !chosen.persists) return get(to, words);
   // An absent key is answered before the time is checked, as in Redis.
-  if (!to.look(words[1], [](const item&) {})) return to.out.null();
+  if (!to.look_string(words[1], [](const item&) {})) return to.out.null();
   std::optional<std::int64_t> expires_ms = 0;
   if (chosen.form) expires_ms = expiry_of(to, chosen.time, *chosen.form, "getex");
   if (!expires_ms) return;
-  to.change(words[1], [&](const item* old) {
+  to.change_string(words[1], [&](const item* old) {
     if (old == nullptr) {
       to.out.null();
       return nothing();

@@ -29,10 +29,12 @@ std::string_view part_of(std::string_view value, std::int64_t begin, std::int64_
 /// Stores the pairs of MSET and MSETNX. Requires: the call is part of one change.
 void store_pairs(session& to, arguments words, undo_list* before) {
   for (std::size_t i = 1; i + 1 < words.size(); i += 2) {
-    to.change(words[i], [&](const item* old) {
-      if (before != nullptr) before->note(words[i], old);
-      return stored(words[i + 1], 0, to.now_ms());
-    });
+    const auto store = [&](const item*) { return stored(words[i + 1], 0, to.now_ms()); };
+    if (before != nullptr) {
+      before->change(to, words[i], store);
+    } else {
+      to.change(words[i], store);
+    }
   }
 }
 
@@ -41,12 +43,13 @@ void store_pairs(session& to, arguments words, undo_list* before) {
 namespace commands {
 
 void get(session& to, arguments words) {
-  if (!to.look(words[1], [&](const item& found) { to.out.bulk(found.value); })) to.out.null();
+  if (!to.look_string(words[1], [&](const item& found) { to.out.bulk(found.value); }))
+    to.out.null();
 }
 
 void strlen(session& to, arguments words) {
   std::size_t size = 0;
-  to.look(words[1], [&](const item& found) { size = found.value.size(); });
+  to.look_string(words[1], [&](const item& found) { size = found.value.size(); });
   to.out.integer(static_cast<std::int64_t>(size));
 }
 
@@ -54,7 +57,7 @@ void getrange(session& to, arguments words) {
   const std::optional<std::int64_t> begin = integer_of(words[2]);
   const std::optional<std::int64_t> end = integer_of(words[3]);
   if (!begin || !end) return to.refuse_integer();
-  const bool is_present = to.look(
+  const bool is_present = to.look_string(
       words[1], [&](const item& found) { to.out.bulk(part_of(found.value, *begin, *end)); });
   if (!is_present) to.out.bulk("");
 }
@@ -64,7 +67,12 @@ void mget(session& to, arguments words) {
     to.out.array(words.size() - 1);
     for (const std::string_view key : words.subspan(1)) {
       if (to.out.is_full()) return;
-      if (!to.look(key, [&](const item& found) { to.out.bulk(found.value); })) to.out.null();
+      bool is_string = false;  // An item of another type has no value for MGET.
+      to.look(key, [&](const item& found) {
+        is_string = found.type == static_cast<std::uint8_t>(item_type::string);
+        if (is_string) to.out.bulk(found.value);
+      });
+      if (!is_string) to.out.null();
     }
   };
   if (words.size() == 2) return read_all();
@@ -101,7 +109,7 @@ void setnx(session& to, arguments words) {
 }
 
 void getset(session& to, arguments words) {
-  to.change(words[1], [&](const item* old) {
+  to.change_string(words[1], [&](const item* old) {
     if (old != nullptr) {
       to.out.bulk(old->value);
     } else {
@@ -112,7 +120,7 @@ void getset(session& to, arguments words) {
 }
 
 void getdel(session& to, arguments words) {
-  to.change(words[1], [&](const item* old) {
+  to.change_string(words[1], [&](const item* old) {
     if (old == nullptr) {
       to.out.null();
       return nothing();
@@ -125,7 +133,7 @@ void getdel(session& to, arguments words) {
 void append(session& to, arguments words) {
   std::size_t size = 0;
   bool has_room = true;
-  to.change(words[1], [&](const item* old) {
+  to.change_string(words[1], [&](const item* old) {
     const std::string_view value = old != nullptr ? old->value : std::string_view();
     size = value.size() + words[2].size();
     has_room = size <= to.options().limits.bulk_bytes;
@@ -145,7 +153,7 @@ void setrange(session& to, arguments words) {
   const bool has_room = begin <= limit && part.size() <= limit - begin;
   std::string value;
   std::size_t size = 0;
-  to.change(words[1], [&](const item* old) {
+  to.change_string(words[1], [&](const item* old) {
     if (old != nullptr) size = old->value.size();
     if (part.empty() || !has_room) return nothing();
     if (old != nullptr) value = old->value;

@@ -95,6 +95,25 @@ std::optional<long double> float_of(std::string_view text) {
   return number;
 }
 
+std::optional<double> double_of(std::string_view text) {
+  if (text.empty() || text.size() > max_float_chars) return std::nullopt;
+  if (std::isspace(static_cast<unsigned char>(text[0])) != 0) return std::nullopt;
+  const std::string ended(text);
+  char* end = nullptr;
+  errno = 0;
+  const double number = std::strtod(ended.c_str(), &end);
+  if (end != ended.c_str() + ended.size()) return std::nullopt;
+  if (errno == ERANGE && (std::isinf(number) || number == 0)) return std::nullopt;
+  if (std::isnan(number)) return std::nullopt;
+  return number;
+}
+
+std::string score_text(double score) {
+  std::array<char, 40> digits;
+  const int size = std::snprintf(digits.data(), digits.size(), "%.17g", score);
+  return {digits.data(), static_cast<std::size_t>(size)};
+}
+
 std::string text_of(long double number) {
   std::array<char, 5200> digits;  // The greatest number has 4,933 digits before the point.
   const int size = std::snprintf(digits.data(), digits.size(), "%.17Lf", number);

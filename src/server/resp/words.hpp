@@ -23,6 +23,11 @@ namespace outlast::server::resp {
 /// Returns the number with at most 17 decimal places, and without trailing zeros.
 [[nodiscard]] std::string text_of(long double number);
 
+/// As float_of(), of less precision.
+[[nodiscard]] std::optional<double> double_of(std::string_view text);
+/// Returns a score with 17 digits, and without trailing zeros.
+[[nodiscard]] std::string score_text(double score);
+
 /// Returns whether `text` matches `pattern` with `*`, `?`, `[a-z]`, `[^a-z]` and `\`. Takes time
 /// proportional to the product of both sizes at most.
 [[nodiscard]] bool matches(std::string_view pattern, std::string_view text,

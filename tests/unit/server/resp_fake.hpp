@@ -4,12 +4,15 @@
 #include <outlast/base/error.hpp>
 #include <outlast/server/items.hpp>
 
+#include <tests/unit/server/resp_fake_parts.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace outlast::server {
 
@@ -27,6 +30,8 @@ class resp_fake_items final : public item_space {
   std::uint64_t limit = 1'000'000;
   int transactions = 0;  ///< calls of together()
   std::size_t max_value_bytes = std::size_t{1} << 30;
+  bool keeps_parts = false;  ///< as a store, or as a cache
+  int visited_parts = 0;     ///< by walks of parts
 
   bool read(std::string_view key, std::int64_t now_ms, use how, reader look) override {
     const scope inside(*this);
@@ -48,27 +53,45 @@ class resp_fake_items final : public item_space {
     if (is_present) seen = view_of(found->second);
     (void)decide(is_present ? &seen : nullptr);  // as if space had to be made first
     const item_change wanted = decide(is_present ? &seen : nullptr);
-    const token seen_version = is_present ? found->second.version : 0;
-    const bool changes = wanted.what == item_change::kind::put ||
-                         (is_present && wanted.what != item_change::kind::nothing);
-    if (!changes) return {false, 0, seen_version};
-    fail_if_wanted(wanted);
-    if (wanted.what == item_change::kind::erase) {
-      entries_.erase(found);
-      return {true, 0, ++token_};
+    return apply(key, found, wanted, now_ms, nullptr);
+  }
+
+  [[nodiscard]] bool has_parts() const override { return keeps_parts; }
+
+  bool read_parts(std::string_view key, std::int64_t now_ms, use how, parts_reader look) override {
+    if (!keeps_parts) return item_space::read_parts(key, now_ms, how, look);
+    const scope inside(*this);
+    const auto found = find(key, now_ms);
+    if (found == entries_.end()) return false;
+    resp_fake_parts parts(found->second.parts, false);
+    look(view_of(found->second), parts);
+    visited_parts += parts.visited;
+    if (how == use::counts) {
+      found->second.accessed_ms = now_ms;
+      found->second.was_read = true;
     }
-    entry& target = is_present ? found->second : entries_[std::string(key)];
-    if (wanted.what == item_change::kind::put) {
-      target.value = std::string(wanted.front).append(wanted.back);
-      target.unique = wanted.unique != 0 ? wanted.unique : ++unique_;
-      target.accessed_ms = now_ms;
-      target.was_read = false;
+    return true;
+  }
+
+  change_result modify_parts(std::string_view key, std::int64_t now_ms,
+                             parts_decider decide) override {
+    if (!keeps_parts) return item_space::modify_parts(key, now_ms, decide);
+    const scope inside(*this);
+    const auto found = find(key, now_ms);
+    const bool is_present = found != entries_.end();
+    item seen;
+    if (is_present) seen = view_of(found->second);
+    part_map changed = is_present ? found->second.parts : part_map();
+    resp_fake_parts parts(changed, true);
+    const item_change wanted = decide(is_present ? &seen : nullptr, parts);
+    visited_parts += parts.visited;
+    const bool keeps = wanted.what == item_change::kind::put && wanted.type != 0;
+    if (parts.is_changed && !keeps) throw std::logic_error("parts of an item that is not put");
+    if (keeps && is_present && !parts.is_cleared && seen.type != wanted.type) {
+      throw std::logic_error("an item of another type keeps its parts");
     }
-    target.flags = wanted.flags;
-    target.expires_ms = wanted.expires_ms;
-    target.marks = wanted.marks;
-    target.version = ++token_;
-    return {true, target.unique, token_};
+    if (keeps && changed.empty()) throw std::logic_error("an item without elements");
+    return apply(key, found, wanted, now_ms, &changed);
   }
 
   void together(base::function_ref<void()> work) override {
@@ -129,7 +152,10 @@ class resp_fake_items final : public item_space {
     bool was_read = false;
     item_marks marks;
     token version = 0;
+    std::uint8_t type = 0;
+    resp_fake_parts::part_map parts;
   };
+  using part_map = resp_fake_parts::part_map;
   using entry_map = std::map<std::string, entry, std::less<>>;
 
   class scope {
@@ -150,14 +176,41 @@ class resp_fake_items final : public item_space {
     return kept.expires_ms != 0 && kept.expires_ms <= now_ms;
   }
   static item view_of(const entry& kept) {
-    return {kept.value,       kept.flags,    kept.unique, kept.expires_ms,
-            kept.accessed_ms, kept.was_read, kept.marks,  kept.version};
+    return {kept.value,    kept.flags, kept.unique,  kept.expires_ms, kept.accessed_ms,
+            kept.was_read, kept.marks, kept.version, kept.type};
   }
   entry_map::iterator find(std::string_view key, std::int64_t now_ms) {
     const auto found = entries_.find(key);
     if (found == entries_.end() || !has_expired(found->second, now_ms)) return found;
     entries_.erase(found);
     return entries_.end();
+  }
+  change_result apply(std::string_view key, entry_map::iterator found, const item_change& wanted,
+                      std::int64_t now_ms, part_map* parts) {
+    const bool is_present = found != entries_.end();
+    const bool changes = wanted.what == item_change::kind::put ||
+                         (is_present && wanted.what != item_change::kind::nothing);
+    if (!changes) return {false, 0, is_present ? found->second.version : 0};
+    fail_if_wanted(wanted);
+    if (wanted.what == item_change::kind::erase) {
+      entries_.erase(found);
+      return {true, 0, ++token_};
+    }
+    entry& target = is_present ? found->second : entries_[std::string(key)];
+    if (wanted.what == item_change::kind::put) {
+      target.value = std::string(wanted.front).append(wanted.back);
+      target.unique = wanted.unique != 0 ? wanted.unique : ++unique_;
+      target.accessed_ms = now_ms;
+      target.was_read = false;
+      target.type = wanted.type;
+      if (wanted.type == 0) target.parts.clear();
+      if (wanted.type != 0 && parts != nullptr) target.parts = std::move(*parts);
+    }
+    target.flags = wanted.flags;
+    target.expires_ms = wanted.expires_ms;
+    target.marks = wanted.marks;
+    target.version = ++token_;
+    return {true, target.unique, token_};
   }
   void fail_if_wanted(const item_change& wanted) {
     if (wanted.front.size() + wanted.back.size() > max_value_bytes) {

@@ -26,10 +26,10 @@ TEST(RespServer, each_command_is_found_in_any_case) {
       upper_name += letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 32) : letter;
     }
     EXPECT_EQ(resp::find_command(upper_name), &each);
-    EXPECT_FALSE(resp::needs_store_mode(each.name)) << each.name;
+    EXPECT_EQ(resp::name_without_waiting(each.name), "") << each.name;
   }
-  EXPECT_GE(names.size(), 120U);
-  for (const std::string_view name : {"", "ge", "gett", "get ", " get", "client|", "|", "hset"}) {
+  EXPECT_GE(names.size(), 200U);
+  for (const std::string_view name : {"", "ge", "gett", "get ", " get", "client|", "|", "blpop"}) {
     EXPECT_EQ(resp::find_command(name), nullptr) << name;
   }
   EXPECT_EQ(resp::find_command(std::string(1000, 'g')), nullptr);
@@ -44,7 +44,7 @@ TEST(RespServer, each_command_runs_with_the_least_number_of_words) {
     const int words = each.arity < 0 ? -each.arity : each.arity;
     for (int i = bar == std::string::npos ? 1 : 2; i < words; ++i) line += " x";
     if (each.name == "quit") continue;
-    resp_stand stand;
+    resp_stand stand({}, 0, true);
     const std::string replies = stand.client.ask(line) + stand.client.ask("ECHO end");
     EXPECT_TRUE(replies.ends_with("$3\r\nend\r\n") || each.name == "multi")
         << line << " -> " << replies;
@@ -52,16 +52,46 @@ TEST(RespServer, each_command_runs_with_the_least_number_of_words) {
   }
 }
 
-TEST(RespServer, store_mode_commands_are_named) {
-  for (const std::string_view name : {"hset", "LPUSH", "zadd", "sadd", "zunionstore", "blmove"}) {
-    EXPECT_TRUE(resp::needs_store_mode(name)) << name;
+TEST(RespServer, a_cache_refuses_commands_of_parts) {
+  int refused = 0;
+  for (const resp::command& each : resp::all_commands()) {
+    if (!each.has(resp::needs_parts)) continue;
+    ++refused;
+    resp_stand stand;
+    std::string upper_name;
+    for (const char letter : each.name) upper_name += static_cast<char>(letter - 32);
+    EXPECT_EQ(stand.client.ask(each.name),
+              "-ERR '" + upper_name + "' needs a server in store mode\r\n");
+    EXPECT_EQ(stand.client.ask(std::string("COMMAND INFO ") + std::string(each.name)),
+              "*1\r\n*-1\r\n");
   }
-  for (const std::string_view name : {"subscribe", "eval", "", "hset hget", "h", "xadd"}) {
-    EXPECT_FALSE(resp::needs_store_mode(name)) << name;
+  EXPECT_EQ(refused, 82);
+}
+
+TEST(RespServer, commands_that_wait_for_elements_are_refused) {
+  for (const std::string_view name : {"BLPOP", "blmove", "bzpopmin", "BRPOPLPUSH", "bzmpop"}) {
+    EXPECT_EQ(resp::name_without_waiting(name).size(), name.size() - 1) << name;
   }
-  for (std::size_t size = 1; size < 100; ++size) {
-    EXPECT_FALSE(resp::needs_store_mode(std::string(size, 'q'))) << size;
+  for (const std::string_view name : {"lpop", "", "b", "blpop ", "subscribe"}) {
+    EXPECT_EQ(resp::name_without_waiting(name), "") << name;
   }
+  for (const bool keeps_parts : {false, true}) {
+    resp_stand stand({}, 0, keeps_parts);
+    EXPECT_EQ(stand.client.ask("BlPop a 0"),
+              "-ERR 'BLPOP' is refused, for no command waits for elements; use 'LPOP'\r\n");
+  }
+}
+
+TEST(RespServer, a_store_describes_commands_of_parts) {
+  resp_stand stand({}, 0, true);
+  EXPECT_EQ(stand.client.ask("COMMAND COUNT"), ":159\r\n");
+  EXPECT_EQ(stand.client.ask("COMMAND INFO zunionstore"),
+            "*1\r\n*10\r\n$11\r\nzunionstore\r\n:-4\r\n*3\r\n+write\r\n+denyoom\r\n+movablekeys\r\n"
+            ":1\r\n:1\r\n:1\r\n*3\r\n+@sortedset\r\n+@write\r\n+@slow\r\n*0\r\n*0\r\n*0\r\n");
+  EXPECT_EQ(stand.client.ask("COMMAND GETKEYS zunionstore a 2 b c WEIGHTS 1 2"),
+            "*3\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n");
+  EXPECT_EQ(stand.client.ask("COMMAND GETKEYS lmpop 9223372036854775807 b LEFT"),
+            "-ERR Invalid arguments specified for command\r\n");
 }
 
 TEST(RespServer, command_describes_the_table) {

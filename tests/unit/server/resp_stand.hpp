@@ -82,8 +82,10 @@ class resp_fake_connection {
 /// A space, options, counters and a connection.
 class resp_stand {
  public:
-  explicit resp_stand(const resp_options& wanted = {}, std::size_t piece_bytes = 0)
+  explicit resp_stand(const resp_options& wanted = {}, std::size_t piece_bytes = 0,
+                      bool keeps_parts = false)
       : options(wanted) {
+    space.keeps_parts = keeps_parts;
     client.piece_bytes = piece_bytes;
   }
 
@@ -106,13 +108,13 @@ void resp_for_each_piece(Scenario&& scenario, const resp_options& options = {}) 
 /// Expects these replies to an input that arrives whole, byte by byte, and cut in two at every
 /// place.
 inline void resp_expect(std::string_view input, std::string_view replies,
-                        const resp_options& options = {}) {
+                        const resp_options& options = {}, bool keeps_parts = false) {
   for (const std::size_t piece : {std::size_t{0}, std::size_t{1}}) {
-    resp_stand stand(options, piece);
+    resp_stand stand(options, piece, keeps_parts);
     EXPECT_EQ(stand.client.receive(input), replies) << "pieces of " << piece << " bytes";
   }
   for (std::size_t at = 1; at < input.size(); ++at) {
-    resp_stand stand(options);
+    resp_stand stand(options, 0, keeps_parts);
     std::string parts = stand.client.receive(input.substr(0, at));
     parts += stand.client.receive(input.substr(at));
     ASSERT_EQ(parts, replies) << "cut at " << at;
@@ -127,14 +129,20 @@ struct resp_exchange {
 
 /// Expects the reply of each command, as resp_expect().
 inline void resp_expect_all(std::initializer_list<resp_exchange> exchanges,
-                            const resp_options& options = {}) {
+                            const resp_options& options = {}, bool keeps_parts = false) {
   std::string input;
   std::string replies;
   for (const resp_exchange& each : exchanges) {
     input += resp_words(each.command);
     replies.append(each.reply).append("\r\n");
   }
-  resp_expect(input, replies, options);
+  resp_expect(input, replies, options, keeps_parts);
+}
+
+/// As resp_expect_all(), in a space whose items have parts.
+inline void resp_expect_parts(std::initializer_list<resp_exchange> exchanges,
+                              const resp_options& options = {}) {
+  resp_expect_all(exchanges, options, true);
 }
 
 }  // namespace outlast::server

@@ -110,6 +110,10 @@ daemon::~daemon() {
 }
 
 void daemon::listen() {
+  // A signal that arrives before run() is handled there: the manager may send one when it is told
+  // that the server is ready.
+  for (const int each : {SIGTERM, SIGINT, SIGHUP}) signals_.add(each);
+  await_signal();
   const bool has_tls = std::any_of(settings_.listen.begin(), settings_.listen.end(),
                                    [](const listening& how) { return how.tls; });
   if (has_tls) {
@@ -196,8 +200,6 @@ void daemon::refuse(accepting& on, stream::socket& made) {
 }
 
 void daemon::run() {
-  for (const int each : {SIGTERM, SIGINT, SIGHUP}) signals_.add(each);
-  await_signal();
   std::vector<std::thread> crew;
   try {
     for (std::size_t i = 1; i < loops_.size(); ++i) {

@@ -214,8 +214,12 @@ def test_a_durable_port_keeps_what_it_has_acknowledged_over_kills(directory):
 def test_a_read_of_a_durable_port_waits_for_the_item_it_shows(directory):
     server = started(directory, "--epoch-ms", "500")
     with Binary(server.port) as writer, Binary(server.durable_port) as binary, \
-            served.Lines(server.durable_port) as text:
-        for reader in (lambda: binary.get(b"k") == b"v", lambda: text.get(b"k") == b"v"):
+            served.Lines(server.durable_port) as text, served.Lines(server.durable_port) as resp:
+        def by_resp():
+            resp.send(b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n")
+            return resp.line() == b"$1" and resp.line() == b"v"
+
+        for reader in (lambda: binary.get(b"k") == b"v", lambda: text.get(b"k") == b"v", by_resp):
             before = server.metrics()["outlast_held_replies_total"]
             assert writer.ask(storing(SET, b"k", b"v"))[1] == 0
             assert reader()

@@ -284,7 +284,7 @@ void session::call(const command& which, arguments words) {
 
 bool session::note_look(bool found) {
   // The erasure of the key may not be durable yet.
-  if (!found) note_seen(client.is_durable ? space_.present_token() : 0);
+  if (!found) note_seen(space_.present_token());
   ++(found ? hits_ : misses_);
   return found;
 }
@@ -293,7 +293,7 @@ void session::note_decision(const change_result& done, bool was_there) {
   if (done.changed) {
     note_change(done.version);
   } else {
-    note_seen(was_there || !client.is_durable ? done.version : space_.present_token());
+    note_seen(was_there ? done.version : space_.present_token());
   }
 }
 
@@ -369,8 +369,9 @@ void session::note_change(token version) noexcept {
 }
 
 void session::note_seen(token version) noexcept {
+  // The caller may hold the replies of all connections.
+  version_ = std::max(version_, version);
   last_seen_ = std::max(last_seen_, version);
-  if (client.is_durable) version_ = std::max(version_, version);
 }
 
 bool session::wait_for_changes() noexcept {

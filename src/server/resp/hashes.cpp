@@ -170,7 +170,8 @@ void hscan(session& to, arguments words) {
 
 void hrandfield(session& to, arguments words) {
   const bool has_values = words.size() == 4;
-  random_reply reply(to, hash, has_values, [&](std::string_view value) { to.out.bulk(value); });
+  const auto write = [&](std::string_view value) { to.out.bulk(value); };
+  random_reply reply(to, hash, has_values, write);
   if (words.size() == 2) return reply.write_one(words[1]);
   const std::optional<std::int64_t> count = random_count_of(to, words);
   if (count) reply.write_several(words[1], *count);

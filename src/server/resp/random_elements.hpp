@@ -34,7 +34,9 @@ class random_reply {
  public:
   using value_writer = base::function_ref<void(std::string_view value)>;
 
-  random_reply(session& to, item_type type, bool has_values, value_writer write_value)
+  /// Requires: `write_value` outlives the object, so that it is no temporary one.
+  template <class Write>
+  random_reply(session& to, item_type type, bool has_values, Write& write_value)
       : to_(to), type_(type), has_values_(has_values), write_value_(write_value) {}
   /// Answers a call without a count: one name, or null.
   void write_one(std::string_view key);

@@ -108,7 +108,8 @@ void spop(session& to, arguments words) {
 
 void srandmember(session& to, arguments words) {
   if (words.size() > 3) return to.refuse_syntax();
-  random_reply reply(to, set_type, false, [](std::string_view) {});
+  const auto write_nothing = [](std::string_view) {};
+  random_reply reply(to, set_type, false, write_nothing);
   if (words.size() == 2) return reply.write_one(words[1]);
   const std::optional<std::int64_t> count = random_count_of(to, words);
   if (count) reply.write_several(words[1], *count);

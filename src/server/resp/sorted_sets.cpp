@@ -277,8 +277,8 @@ void zmpop(session& to, arguments words) {
 
 void zrandmember(session& to, arguments words) {
   const bool has_scores = words.size() == 4;
-  random_reply reply(to, scored, has_scores,
-                     [&](std::string_view value) { write_score(to, stored_score(value)); });
+  const auto write = [&](std::string_view value) { write_score(to, stored_score(value)); };
+  random_reply reply(to, scored, has_scores, write);
   if (words.size() == 2) return reply.write_one(words[1]);
   const std::optional<std::int64_t> count = random_count_of(to, words);
   if (count) reply.write_several(words[1], *count);

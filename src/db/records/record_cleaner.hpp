@@ -163,6 +163,9 @@ void record_store<D, Shape>::clean_group(hand& mine, victim& of, segment<D>*& to
   if (some.count != 0) {
     const typename key_locks<D, Shape>::several locked(locks_, mine.locks);
     for (unsigned i = 0; i < some.count; ++i) examine(of, some.all[i]);
+    if (why == purpose::last_resort) {
+      segments_.blocks().expect_copies(sizeof(segment_header) + of.live_bytes());
+    }
     for (unsigned i = 0; i < some.count;) i = copy_some(mine, some, i, to, why);
     drop_tombstones(some);
   }
@@ -184,6 +187,7 @@ unsigned record_store<D, Shape>::copy_some(hand& mine, group_of_records& of, uns
     const bool is_enough = bytes <= room || why != purpose::clean;
     if (bytes != 0 && is_enough && bytes + its > room) break;
     bytes += its;
+    if (why == purpose::last_resort) largest_last_ = std::max<std::uint64_t>(largest_last_, its);
   }
   if (bytes == 0) return end;
   // Nothing can fail between the reservation and the write: a segment has no gaps.
@@ -583,7 +587,7 @@ bool record_store<D, Shape>::make_space(std::uint64_t before, std::uint64_t end)
       }
     }
     try {
-      has_cleaned = reserves ? clean_in_reserved(end) : clean_in_kept(end);
+      has_cleaned = reserves ? clean_in_reserved(end) : clean_what_fits(end);
     } catch (const out_of_space&) {
       has_cleaned = false;  // what was discarded can still be returned
     }
@@ -591,18 +595,7 @@ bool record_store<D, Shape>::make_space(std::uint64_t before, std::uint64_t end)
   }
   return true;
 }
-/// Cleans a victim whose copies surely fit into the blocks that are kept back. Otherwise as
-/// clean(). Requires: as make_space().
-template <domain::persistence_domain D, class Shape>
-bool record_store<D, Shape>::clean_in_kept(std::uint64_t end) {
-  // Larger records have segments of their own.
-  const std::uint64_t most = room_for_copies(segments_.usual_bytes() / 4);
-  return clean(Shape::max_segment_bytes,
-               {.percent = Shape::least_gain_percent, .before = end, .most_live_bytes = most},
-               last_copies_, purpose::last_resort);
-}
-/// Cleans a victim whose copies surely fit into the blocks that are kept back and what is free. So
-/// the copies of no victim use the last space up before it is completed.
+/// As clean_what_fits(), with what is free in addition to the blocks that are kept back.
 template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::clean_in_reserved(std::uint64_t end) {
   reservations_.fetch_add(1, relaxed);
@@ -611,6 +604,14 @@ bool record_store<D, Shape>::clean_in_reserved(std::uint64_t end) {
     segment_blocks<D, Shape>& to;
     ~returning() { to.return_reserved(); }
   } returns{segments_.blocks()};
+  return clean_what_fits(end);
+}
+/// Cleans a victim whose copies surely fit into the blocks that are kept back or reserved. So the
+/// copies of no victim use the last space up before it is completed. Returns false if there is no
+/// such victim. Requires: as make_space().
+template <domain::persistence_domain D, class Shape>
+bool record_store<D, Shape>::clean_what_fits(std::uint64_t end) {
+  if constexpr (is_grouped) bound_unsealed();
   wanted_victim wanted{.percent = Shape::least_gain_percent, .before = end};
   for (unsigned tries = 0; tries < Shape::most_measured_victims; ++tries) {
     std::unique_ptr<victim> one = take_victim(wanted);

@@ -414,7 +414,7 @@ class record_store final : public roots::root_session<D> {
   template <class Write, class Erases>
   auto or_in_last_space(Write&& write, Erases&& only_erases);
   [[nodiscard]] bool make_space(std::uint64_t before, std::uint64_t end);
-  bool clean_in_kept(std::uint64_t end);
+  bool clean_what_fits(std::uint64_t end);
   bool clean_in_reserved(std::uint64_t end);
   [[nodiscard]] std::uint64_t room_for_copies(std::uint64_t largest);
   [[nodiscard]] std::uint64_t largest_record(const victim& of) const;
@@ -552,6 +552,7 @@ class record_store final : public roots::root_session<D> {
   std::unique_ptr<victim> victims_;  ///< that are not complete, and that no thread cleans
   domain::spin_lock<D> last_resort_lock_;
   segment<D>* last_copies_ = nullptr;  ///< for copies and tombstones in a full pool; with the gate
+  std::uint64_t largest_last_ = 0;     ///< bound of the bytes of a record there
   std::atomic<unsigned> cleaners_{0};  ///< threads that clean now
   std::atomic<bool> is_crowded_{false};           ///< writers clean, too
   std::atomic<std::uint64_t> discarded_{0};       ///< number of segments that have ended

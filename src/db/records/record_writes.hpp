@@ -241,6 +241,7 @@ template <domain::persistence_domain D, class Shape>
 std::byte* record_store<D, Shape>::reserve_room(hand& mine, std::size_t bytes) {
   if (mine.last_space && may_use_last_space(*mine.last_space, bytes)) {
     std::byte* const to = reserve_in(last_copies_, bytes, *mine.last_space);
+    largest_last_ = std::max<std::uint64_t>(largest_last_, bytes);
     mine.target = last_copies_;
     return to;
   }
@@ -257,17 +258,19 @@ std::byte* record_store<D, Shape>::reserve_room(hand& mine, std::size_t bytes) {
   look_at_space();
   return take_room(*mine.dedicated, bytes);
 }
-/// Returns whether a write may use the segment of last copies, or for erasures a new one. While a
-/// block is missing that must be kept back, half of the segment is for erasures. While both are
-/// missing the segment has copies of one victim only: so it is free if a crash interrupts these.
+/// Returns whether a write may use the segment of last copies, or for erasures a new one. Half of
+/// it is for erasures if the blocks that are kept back do not suffice for a segment of records. Its
+/// records could be copied to these blocks: a crash makes the rest of it unusable.
 template <domain::persistence_domain D, class Shape>
 bool record_store<D, Shape>::may_use_last_space(purpose why, std::size_t bytes) {
   if (last_copies_ == nullptr) return why == purpose::erase;
-  const std::size_t rest = last_copies_->bytes - last_copies_->end.load(relaxed);
-  if (rest < bytes) return why == purpose::erase;
-  const bool has_half = why == purpose::erase || rest - bytes >= last_copies_->bytes / 2;
-  return segments_.blocks().has_kept(has_half ? 1 : segment_blocks<D, Shape>::max_kept,
-                                     segments_.usual_bytes() / 2);
+  const std::size_t end = last_copies_->end.load(relaxed) + bytes;
+  if (end > last_copies_->bytes) return why == purpose::erase;
+  const bool leaves_half = end <= last_copies_->bytes / 2;
+  const purpose use = leaves_half ? purpose::erase : why;
+  auto& blocks = segments_.blocks();
+  if (blocks.kept_bytes() >= blocks.needed_for(use, segments_.usual_bytes())) return true;
+  return use == purpose::erase && blocks.room_for_copies(0, largest_last_) >= end;
 }
 /// Returns space in `open`, or in a new segment that replaces it. Throws out_of_space,
 /// std::bad_alloc.

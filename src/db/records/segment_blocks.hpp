@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <utility>
 
@@ -28,20 +29,22 @@ enum class purpose {
 
 /// The space of the next segments.
 ///
-/// Blocks are kept back so that erasures and copies have space in a full pool. One is allocated
-/// ahead, so that a writer does not wait for the file system. Others are reserved while a thread
-/// copies in a full pool. `usual`: the size of the next segment, which grows with the store.
+/// Blocks are kept back so that erasures and copies have space in a full pool: twice the usual
+/// size, in pieces of any size. Their sum counts, because the copies of a victim can be divided.
+/// One is allocated ahead, so that a writer does not wait for the file system. Others are reserved
+/// while a thread copies in a full pool. `usual`: the size of the next segment, which grows with
+/// the store.
 /// Thread-safety: all members may be called concurrently. Blocking.
 template <domain::persistence_domain D, class Shape>
 class segment_blocks {
   static constexpr std::size_t granule = Shape::min_segment_bytes;
+  static constexpr unsigned max_kept = 8;  ///< number of blocks that are kept back
 
  public:
   struct block {
     std::byte* begin = nullptr;
     std::size_t bytes = 0;
   };
-  static constexpr unsigned max_kept = 2;  ///< number of blocks that are kept back
 
   explicit segment_blocks(alloc::arena<D>& arena) : arena_(arena) {}
 
@@ -66,19 +69,20 @@ class segment_blocks {
       return kept;
     }
   }
-  /// Keeps a block back if it is needed for that and has at least `least` bytes. Otherwise returns
-  /// it, or a smaller one.
-  void give_back(block free, std::size_t least) noexcept {
-    if (free.bytes >= least && free.bytes <= Shape::max_segment_bytes) {
+  /// Keeps a block back if it is needed for that. Otherwise returns it, or smaller ones.
+  void give_back(block free, std::size_t usual) noexcept {
+    std::array<block, max_kept + 1> unneeded;
+    unsigned count = 0;
+    if (free.bytes > Shape::max_segment_bytes) {
+      unneeded[count++] = free;
+    } else {
       const std::lock_guard lock(lock_);
-      if (kept_count_ < max_kept) {
-        kept_[kept_count_++] = free;
-        return;
+      kept_[kept_count_++] = free;
+      for (block* least = smallest(0); is_unneeded(*least, usual); least = smallest(0)) {
+        unneeded[count++] = remove(*least);
       }
-      block& smaller = kept_[0].bytes <= kept_[1].bytes ? kept_[0] : kept_[1];
-      if (smaller.bytes < free.bytes) std::swap(smaller, free);
     }
-    arena_.deallocate(free.begin);
+    while (count != 0) arena_.deallocate(unneeded[--count].begin);
   }
 
   /// Returns whether prepare() has a reason to allocate a block.
@@ -110,11 +114,16 @@ class segment_blocks {
     }
   }
 
-  /// Returns whether so many blocks of this size, or larger ones, are kept back.
-  [[nodiscard]] bool has_kept(unsigned count, std::size_t bytes) {
+  /// Returns the sum of the blocks that are kept back.
+  [[nodiscard]] std::size_t kept_bytes() {
     const std::lock_guard lock(lock_);
-    return std::count_if(kept_, kept_ + kept_count_,
-                         [&](const block& each) { return each.bytes >= bytes; }) >= count;
+    return sum_of_kept();
+  }
+  /// Returns the bytes that must be kept back when a segment is made, or when a write uses that of
+  /// last copies. Copies of last resort make space: they can use all, and the block of the victim
+  /// is kept instead.
+  [[nodiscard]] static constexpr std::size_t needed_for(purpose why, std::size_t usual) noexcept {
+    return why == purpose::last_resort ? 0 : why == purpose::erase ? usual : usual + usual / 4;
   }
   /// Returns the blocks that were kept back or allocated ahead. Requires: no segment is made
   /// afterwards.
@@ -124,6 +133,11 @@ class segment_blocks {
     while (kept_count_ != 0) arena_.deallocate(kept_[--kept_count_].begin);
   }
 
+  /// Sets the size of a segment that suffices for the next copies of purpose::last_resort.
+  void expect_copies(std::size_t bytes) noexcept {
+    const std::lock_guard lock(lock_);
+    copies_bytes_ = bytes;
+  }
   /// Reserves free blocks for copies of purpose::last_resort: as many as a segment of the usual
   /// size needs, if they are small. Requires: none are reserved.
   void reserve(std::size_t usual) noexcept {
@@ -202,26 +216,55 @@ class segment_blocks {
     return {};
   }
   /// Returns a block that was kept back, or one without bytes if it must stay, or is too small.
-  /// Copies have the largest one.
   [[nodiscard]] block take_kept(purpose why, std::size_t least, std::size_t usual) noexcept {
+    if (why != purpose::erase && why != purpose::last_resort) return {};
     const std::lock_guard lock(lock_);
-    if (kept_count_ <= kept_after(why)) return {};
-    block& last = kept_[kept_count_ - 1];
-    const bool is_for_copies = why == purpose::last_resort;
-    if (kept_count_ == max_kept && (kept_[0].bytes > last.bytes) == is_for_copies) {
-      std::swap(kept_[0], last);
+    if (why == purpose::erase) {
+      block* const one = smallest(least);
+      if (one == nullptr) return {};
+      // The others suffice to copy the records of its segment, also if a crash makes the rest of it
+      // unusable.
+      const std::size_t others = sum_of_kept() - one->bytes;
+      return others < std::max(one->bytes, usual / 2) ? block() : remove(*one);
     }
-    if (last.bytes < least) return {};
-    // A small one would not suffice for copies.
-    if (why == purpose::erase && kept_[0].bytes < usual / 2) return {};
-    --kept_count_;
-    return std::exchange(last, block());
+    // Copies have the smallest one that suffices, so that the larger ones stay, or the largest one.
+    block* one = smallest(std::max(least, copies_bytes_));
+    if (one == nullptr) one = largest(least);
+    return one == nullptr ? block() : remove(*one);
   }
-  /// Returns the number of blocks that must be kept back when a segment has been made. The last
-  /// block is for copies, which make space: it is taken, and that of the victim is kept instead.
-  [[nodiscard]] static constexpr unsigned kept_after(purpose why) noexcept {
-    return why == purpose::last_resort ? 0 : why == purpose::erase ? 1 : max_kept;
+  // The following require: the caller has the lock.
+  /// Returns the smallest block that is kept back, among those of at least `least` bytes, or
+  /// nullptr.
+  [[nodiscard]] block* smallest(std::size_t least) noexcept {
+    block* found = nullptr;
+    for (unsigned i = 0; i < kept_count_; ++i) {
+      if (kept_[i].bytes < least) continue;
+      if (found == nullptr || kept_[i].bytes <= found->bytes) found = &kept_[i];
+    }
+    return found;
   }
+  /// Returns the largest block that is kept back, if it has at least `least` bytes, or nullptr.
+  [[nodiscard]] block* largest(std::size_t least) noexcept {
+    block* found = nullptr;
+    for (unsigned i = 0; i < kept_count_; ++i) {
+      if (kept_[i].bytes >= std::max(least, found == nullptr ? 0 : found->bytes)) found = &kept_[i];
+    }
+    return found;
+  }
+  [[nodiscard]] block remove(block& kept) noexcept {
+    std::swap(kept, kept_[--kept_count_]);
+    return std::exchange(kept_[kept_count_], block());
+  }
+  [[nodiscard]] std::size_t sum_of_kept() const noexcept {
+    std::size_t sum = 0;
+    for (unsigned i = 0; i < kept_count_; ++i) sum += kept_[i].bytes;
+    return sum;
+  }
+  /// Returns whether the other blocks suffice, or they are as many as possible.
+  [[nodiscard]] bool is_unneeded(const block& kept, std::size_t usual) const noexcept {
+    return kept_count_ > max_kept || sum_of_kept() - kept.bytes >= 2 * usual;
+  }
+
   /// Returns the block that was allocated ahead, if it has so many bytes.
   [[nodiscard]] block take_ahead(std::size_t bytes) noexcept {
     const std::lock_guard lock(lock_);
@@ -237,38 +280,37 @@ class segment_blocks {
     if (unused.begin != nullptr) arena_.deallocate(unused.begin);
     return unused.begin != nullptr;
   }
-  /// Makes the blocks that are kept back as many and as large as they must be, so that erasures and
-  /// copies have space in a full pool: of the usual size, or half of that. Throws out_of_space if
-  /// they are not enough to make a segment. Smaller blocks would replace them little by little, so
-  /// that one is kept only if there is no other.
-  void keep_back(purpose why, std::size_t wanted) {
-    if (has_kept(max_kept, wanted)) return;
+  /// Makes the blocks that are kept back as large as they must be. Throws out_of_space if they are
+  /// not enough to make a segment.
+  void keep_back(purpose why, std::size_t usual) {
+    if (has_enough(usual, usual)) return;
     const std::lock_guard alone(spare_lock_);
-    for (std::size_t bytes = wanted;;) {
-      if (has_kept(max_kept, bytes)) return;
-      block more;
+    std::exception_ptr is_full;
+    for (std::size_t bytes = usual; bytes >= granule && !has_enough(bytes, usual);) {
       try {
-        more = allocate(bytes);
+        give_back(allocate(bytes), usual);
       } catch (const out_of_space&) {
-        if (return_ahead()) continue;
-        const bool may_be_smaller = bytes == wanted || !has_kept(1, 0);
-        if (may_be_smaller && bytes / 2 >= granule) {
-          bytes /= 2;
-          continue;
-        }
-        if (has_kept(kept_after(why), why == purpose::erase ? wanted / 2 : 0)) return;
-        throw;
+        is_full = std::current_exception();
+        if (!return_ahead()) bytes /= 2;
       }
-      give_back(more, 0);
-      if (bytes < wanted / 2) return;
     }
+    if (is_full != nullptr && kept_bytes() < needed_for(why, usual)) {
+      std::rethrow_exception(is_full);
+    }
+  }
+  /// Returns whether a block of this size is not needed in addition to those that are kept back.
+  [[nodiscard]] bool has_enough(std::size_t bytes, std::size_t usual) {
+    const std::lock_guard lock(lock_);
+    if (kept_count_ == max_kept && smallest(0)->bytes >= bytes) return true;
+    return sum_of_kept() >= 2 * usual && (bytes < usual || smallest(0)->bytes >= bytes);
   }
 
   alloc::arena<D>& arena_;
   domain::spin_lock<D> spare_lock_;  ///< held while blocks are allocated that are not used yet
   domain::spin_lock<D> lock_;        ///< of the following ones
-  block kept_[max_kept];
+  std::array<block, max_kept + 1> kept_;
   unsigned kept_count_ = 0;
+  std::size_t copies_bytes_ = 0;  ///< of the segment that the next copies need
   block ahead_;
   std::array<block, 5> reserved_;
   unsigned reserved_count_ = 0;

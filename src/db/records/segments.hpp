@@ -202,7 +202,7 @@ class segment_space {
       provide(*made);
       opened = &enter(std::move(made));
     } catch (...) {
-      blocks_.give_back(from, 0);  // there was no memory, and nothing was written
+      blocks_.give_back(from, usual_bytes());  // there was no memory, and nothing was written
       throw;
     }
     write_header(*opened);
@@ -308,7 +308,7 @@ class segment_space {
       last = std::move(all_.back());
       all_.pop_back();
     }
-    blocks_.give_back(unused, usual_bytes() / 2);
+    blocks_.give_back(unused, usual_bytes());
   }
 
   /// Returns the space of the next segments.

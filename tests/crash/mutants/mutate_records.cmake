@@ -174,7 +174,7 @@ function(outlast_mutate_records to)
       outlast_mutate(166 "  to.high.store(from.high.load(relaxed), release);" "  if (@D@) to.high.store(from.high.load(relaxed), release);")
     elseif(HEADER STREQUAL "segment_blocks.hpp")
       # 205: erasures take the block that is kept for copies
-      outlast_mutate(205 "why == purpose::erase ? 1 : max_kept;" "why == purpose::erase ? (@D@ ? 1 : 0) : max_kept;")
+      outlast_mutate(205 "      return others < std::max" "      return @D@ && others < std::max")
     elseif(HEADER STREQUAL "segments.hpp")
       # 167: the end of a segment is not durable (P6, P7)
       outlast_mutate(167 "    domain::persist<D>(&header, sizeof header);\n    bytes_.fetch_sub"

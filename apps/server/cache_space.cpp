@@ -7,6 +7,7 @@
 #include <outlast/domain/native.hpp>
 #include <outlast/epoch/bounded_cache.hpp>
 #include <outlast/epoch/clock.hpp>
+#include <outlast/pool/backup_result.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/server/cached_items.hpp>
 
@@ -14,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <new>
 #include <string>
@@ -43,6 +45,12 @@ class cache_space final : public key_space {
   server::item_space& items() override { return items_; }
   void hasten(server::token wanted) override { clock_.hasten(wanted); }
   bool has_failed() const override { return clock_.has_failed(); }
+  std::string backup(const std::string& path, const std::function<void()>& look) override {
+    clock_.sync();  // the copy is as after a crash, which removes the epochs that are not durable
+    const backup_result copied =
+        pool_.backup(path, [&](std::uint64_t /*done*/, std::uint64_t /*all*/) { look(); });
+    return "; a change waited for at most " + std::to_string(copied.longest_stop_seconds()) + " s";
+  }
   void close() override {
     sweeper_.stop();
     cache_.reset();

@@ -188,6 +188,7 @@ void backups::run() {
 std::string backups::make(std::int64_t began_ms) {
   const auto began = std::chrono::steady_clock::now();
   remove_remains();
+  require_room();
   std::string entry;
   do {
     entry = name_ + "-" + stamp_of(began_ms++);
@@ -232,6 +233,20 @@ std::vector<std::string> backups::list() const {
   }
   std::ranges::sort(all);
   return all;
+}
+
+/// Throws std::runtime_error if the file system has no room for a backup. Without this, a backup
+/// would take the room that the server needs for its own file until it fails.
+void backups::require_room() const {
+  std::error_code wrong;
+  const fs::space_info room = fs::space(settings_.directory, wrong);
+  if (wrong) refuse(settings_.directory, "find the free space of backups", wrong.value());
+  const std::uint64_t wanted = space_.backup_bytes();
+  if (room.available >= wanted) return;
+  throw std::runtime_error(settings_.directory + ": there is no space for a backup of " +
+                           std::to_string(wanted >> 20) + " MB; " +
+                           std::to_string(room.available >> 20) +
+                           " MB are free; remove old backups, or set a smaller --max-backups");
 }
 
 /// Removes what interrupted backups have left. The lock of the directory is held, so that no other

@@ -60,6 +60,7 @@ class backups final : public server::backup_control {
   [[nodiscard]] std::string path_of(const std::string& entry) const;
   /// Returns the names of the backups, the oldest first. Throws std::runtime_error.
   [[nodiscard]] std::vector<std::string> list() const;
+  void require_room() const;
   void remove_remains() const;
   void remove_surplus(const std::string& newest) const;
 

@@ -21,6 +21,8 @@
 #include <string>
 #include <utility>
 
+#include <sys/stat.h>
+
 namespace outlast::apps {
 namespace {
 
@@ -50,6 +52,12 @@ class cache_space final : public key_space {
     const backup_result copied =
         pool_.backup(path, [&](std::uint64_t /*done*/, std::uint64_t /*all*/) { look(); });
     return "; a change waited for at most " + std::to_string(copied.longest_stop_seconds()) + " s";
+  }
+  [[nodiscard]] std::uint64_t backup_bytes() const override {
+    // The holes of the file have no bytes, and are not copied.
+    struct stat status{};
+    const bool is_known = ::stat(pool_.path().c_str(), &status) == 0;
+    return is_known ? static_cast<std::uint64_t>(status.st_blocks) * 512 : cache_->bytes();
   }
   void close() override {
     sweeper_.stop();

@@ -35,6 +35,8 @@ class key_space {
   /// exceptions end the call. Returns figures for the log. Requires: `path` does not exist. Throws
   /// std::runtime_error, std::bad_alloc; then there is no copy.
   virtual std::string backup(const std::string& path, const std::function<void()>& look) = 0;
+  /// Returns about the number of bytes of a backup.
+  [[nodiscard]] virtual std::uint64_t backup_bytes() const = 0;
   /// Makes all changes durable, and closes the file. Requires: no other call during or after it.
   /// Throws outlast::error.
   virtual void close() = 0;

@@ -10,8 +10,12 @@
 #include <apps/server/sockets.hpp>
 #include <outlast/base/error.hpp>
 
+#include <asio/io_context.hpp>
+#include <asio/signal_set.hpp>
+
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -350,7 +354,19 @@ std::unique_ptr<key_space> open_patiently(const server_settings& wanted) {
   }
 }
 
+/// Takes signals that would otherwise end the process before the server handles them, or after it.
+/// They have no effect then.
+class ignored_signals {
+ public:
+  ignored_signals() : signals_(io_, SIGHUP, SIGUSR1) {}
+
+ private:
+  asio::io_context io_;  // does not run
+  asio::signal_set signals_;
+};
+
 void serve(const arguments& given) {
+  const ignored_signals ignored;
   server_settings settings = settings_of(given);
   log lines(given.log_file);
   raise_limit(settings.max_connections, lines);

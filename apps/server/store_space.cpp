@@ -83,6 +83,7 @@ class store_space final : public key_space {
     if (!status.ok()) throw std::runtime_error(status.ToString());
     return {};
   }
+  [[nodiscard]] std::uint64_t backup_bytes() const override { return items_->bytes(); }
   void close() override {
     stop();
     if (waits_ && !has_failed_.load()) items_->make_durable();

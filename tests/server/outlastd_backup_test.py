@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -174,39 +175,45 @@ def compare(client, writer, acknowledged, sent):
 
 
 def test_a_backup_under_load_is_of_one_moment(directory):
-    for mode in MODES:
-        home = pathlib.Path(directory, mode)
-        home.mkdir()
-        server = Server(home, mode).start()
-        with server.client() as client:
-            fill(client, 3000)
-            writers = [Writer(i, server.durable_port, mode == "store") for i in range(3)]
-            for each in writers:
-                each.start()
-            made = []
-            for _ in range(3):
-                before = [each.acknowledged for each in writers]
-                while any(each.acknowledged < old + 10 for each, old in zip(writers, before)):
-                    assert all(each.problem is None for each in writers), [each.problem for each in writers]
-                    time.sleep(0.002)
-                acknowledged = [each.acknowledged for each in writers]
-                backup = client.back_up()
-                made.append((backup, acknowledged, [each.sent for each in writers]))
-            for each in writers:
-                each.stop.set()
-            for each in writers:
-                each.join()
-                assert each.problem is None, each.problem
-        assert server.list() == sorted(pathlib.Path(each[0]).name for each in made)
-        for backup, acknowledged, sent in made:
-            with restored(backup, home, mode) as client:
-                for writer, least, most in zip(writers, acknowledged, sent):
-                    compare(client, writer, least, most)
-                for i in range(0, 3000, 97):
-                    assert client.ask("GET", f"filler{i}") == b"%d:" % i + b"x" * 4000
-        print(f"  {mode}: {[each[2] for each in made]} transactions sent, "
-              f"longest reply {max(each.longest for each in writers) * 1000:.0f} ms")
-        assert server.end() == 0
+    with tempfile.TemporaryDirectory(prefix="outlast-test-") as on_disk:
+        for place in (directory, on_disk):
+            for mode in MODES:
+                home = pathlib.Path(place, mode)
+                home.mkdir()
+                back_up_under_load(home, mode)
+
+
+def back_up_under_load(home, mode):
+    server = Server(home, mode).start()
+    with server.client() as client:
+        fill(client, 3000)
+        writers = [Writer(i, server.durable_port, mode == "store") for i in range(3)]
+        for each in writers:
+            each.start()
+        made = []
+        for _ in range(3):
+            before = [each.acknowledged for each in writers]
+            while any(each.acknowledged < old + 10 for each, old in zip(writers, before)):
+                assert all(each.problem is None for each in writers), [each.problem for each in writers]
+                time.sleep(0.002)
+            acknowledged = [each.acknowledged for each in writers]
+            backup = client.back_up()
+            made.append((backup, acknowledged, [each.sent for each in writers]))
+        for each in writers:
+            each.stop.set()
+        for each in writers:
+            each.join()
+            assert each.problem is None, each.problem
+    assert server.list() == sorted(pathlib.Path(each[0]).name for each in made)
+    for backup, acknowledged, sent in made:
+        with restored(backup, home, mode) as client:
+            for writer, least, most in zip(writers, acknowledged, sent):
+                compare(client, writer, least, most)
+            for i in range(0, 3000, 97):
+                assert client.ask("GET", f"filler{i}") == b"%d:" % i + b"x" * 4000
+    print(f"  {mode}: {[each[2] for each in made]} transactions sent, "
+          f"longest reply {max(each.longest for each in writers) * 1000:.0f} ms")
+    assert server.end() == 0
 
 
 def test_a_backup_stays_whole_when_it_is_used_itself(directory):
@@ -230,12 +237,28 @@ def test_a_backup_stays_whole_when_it_is_used_itself(directory):
         assert other.end() == 0
 
 
-def begin_long_backup(server, client):
-    """Begins a backup that takes at least a few hundredths of a second."""
-    fill(client, 12000, 8000)
-    client.ask("WAITAOF", 1, 0, 0)
-    assert client.ask("BGSAVE") == "+Background saving started"
-    assert client.persistence()["rdb_bgsave_in_progress"] == "1", server.text()
+def wait_until(condition, text):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, text()
+        time.sleep(0.002)
+
+
+def interrupt(server, end):
+    """Begins backups and calls `end`, which ends the server, until one of them was not complete at that time."""
+    with server.client() as client:
+        fill(client, 6000, 8000)
+        client.ask("WAITAOF", 1, 0, 0)
+    for _ in range(20):
+        before = set(server.list())
+        with server.client() as client:
+            assert client.ask("BGSAVE") == "+Background saving started"
+        end()
+        complete = {each for each in server.list() if not each.startswith(".")} - before
+        if not complete:
+            return
+        server.start()
+    raise AssertionError("each backup was complete: " + server.text()[-2000:])
 
 
 def test_a_killed_backup_leaves_nothing(directory):
@@ -245,12 +268,9 @@ def test_a_killed_backup_leaves_nothing(directory):
         server = Server(home, mode).start()
         with server.client() as client:
             fill(client, 100)
-            first = pathlib.Path(client.back_up())
-            begin_long_backup(server, client)
-            if mode == "store":  # a pool has no name until it is complete
-                while not [each for each in server.list() if each.endswith(".unfinished")]:
-                    pass
-        server.kill()
+            client.back_up()
+        interrupt(server, server.kill)
+        complete = {each for each in server.list() if not each.startswith(".")}
         # What a kill leaves on a file system without files that have no name; and files of others.
         stamp = "20260102T030405.006Z"
         remains = {f"..items.pool-{stamp}.unfinished.01234567.new", f".items.pool-{stamp}.unfinished"}
@@ -259,15 +279,15 @@ def test_a_killed_backup_leaves_nothing(directory):
         for each in remains | others:
             (server.backups / each).write_text("something", encoding="utf-8")
         server.start()
-        assert set(server.list()) == others | {first.name}, server.list()
+        assert set(server.list()) == others | complete, server.list()
         with server.client() as client:
-            assert client.ask("DBSIZE") == 12000
-            assert client.persistence()["outlast_last_backup"] == str(first)
+            assert client.ask("DBSIZE") == 6000
+            assert client.persistence()["outlast_last_backup"] == str(server.backups / max(complete))
             last = client.back_up()
-            assert last != str(first)
+            assert pathlib.Path(last).name not in complete
         assert server.end() == 0
         with restored(last, home, mode) as client:
-            assert client.ask("DBSIZE") == 12000
+            assert client.ask("DBSIZE") == 6000
 
 
 def test_the_end_of_the_server_cancels_a_backup(directory):
@@ -275,17 +295,18 @@ def test_the_end_of_the_server_cancels_a_backup(directory):
         home = pathlib.Path(directory, mode)
         home.mkdir()
         server = Server(home, mode).start()
-        with server.client() as client:
-            begin_long_backup(server, client)
-        began = time.monotonic()
-        assert server.end() == 0
-        assert time.monotonic() - began < 10
+
+        def end():
+            began = time.monotonic()
+            assert server.end() == 0
+            assert time.monotonic() - began < 10
+
+        interrupt(server, end)
         assert "the backup was cancelled by the end of the server" in server.text(), server.text()
-        assert server.list() == []
+        assert not [each for each in server.list() if "unfinished" in each]
         server.start()
         with server.client() as client:
-            assert client.ask("DBSIZE") == 12000
-            assert client.ask("LASTSAVE") == 0
+            assert client.ask("DBSIZE") == 6000
         assert server.end() == 0
 
 
@@ -301,6 +322,26 @@ def small_file_system(directory):
         yield lambda size: subprocess.run(["mount", "-o", f"remount,size={size}", str(directory)], check=True)
     finally:
         subprocess.run(["umount", str(directory)], check=True)
+
+
+def fill_up_during_a_backup(server, client):
+    """The file system has room at the beginning of the backup, and becomes full then."""
+    filler = server.backups / "filler"
+    for _ in range(20):
+        assert client.ask("BGSAVE") == "+Background saving started"
+        try:
+            with open(filler, "wb", buffering=0) as file:
+                while client.persistence()["rdb_bgsave_in_progress"] == "1":
+                    for _ in range(20):
+                        file.write(bytes(1 << 20))
+        except OSError:
+            pass
+        failed = client.await_backup()
+        filler.unlink()
+        if failed["rdb_last_bgsave_status"] == "err" and "there is no space for a backup" not in failed["outlast_backup_error"]:
+            assert str(server.backups) in failed["outlast_backup_error"], failed
+            return
+    raise AssertionError("no backup has met a full file system: " + server.text()[-2000:])
 
 
 def test_a_full_file_system_fails_the_backup_alone(directory):
@@ -326,6 +367,10 @@ def test_a_full_file_system_fails_the_backup_alone(directory):
                     assert server.list() == [pathlib.Path(first).name]
                     assert client.ask("SET", "key", "value") == "+OK"
                     assert server.metrics()["outlast_backup_last_failed"] == 1
+                    resize("192m")
+                    fill_up_during_a_backup(server, client)
+                    assert client.ask("SET", "key", "value") == "+OK"
+                    assert not [each for each in server.list() if "unfinished" in each]
                     resize("1g")
                     last = client.back_up()
                     assert server.metrics()["outlast_backup_last_failed"] == 0
@@ -404,13 +449,15 @@ def test_the_oldest_backups_are_removed_beyond_the_maximum(directory):
 def test_one_backup_at_a_time(directory):
     server = Server(directory, "store").start()
     with server.client() as client:
-        begin_long_backup(server, client)
-        for words in (["BGSAVE"], ["BGSAVE", "SCHEDULE"], ["bgsave", "schedule"]):
-            assert client.ask(*words) == "-ERR Background save already in progress"
-        server.process.send_signal(signal.SIGUSR1)
-        while "no backup begins by SIGUSR1: Background save already in progress" not in server.text():
-            time.sleep(0.002)
-        assert client.persistence()["rdb_current_bgsave_time_sec"] != "-1"
+        fill(client, 2000)
+        # The server executes these without a pause.
+        for words in (["BGSAVE"], ["BGSAVE"], ["BGSAVE", "SCHEDULE"], ["bgsave", "schedule"], ["INFO", "persistence"]):
+            client.send(*words)
+        assert client.reply() == "+Background saving started"
+        for _ in range(3):
+            assert client.reply() == "-ERR Background save already in progress"
+        now = client.reply()
+        assert b"rdb_bgsave_in_progress:1" in now and b"rdb_current_bgsave_time_sec:0" in now, now
         assert client.await_backup()["rdb_saves"] == "1"
         assert len(server.list()) == 1
     # Another server with data of the same name cannot mix its backups with these.
@@ -434,8 +481,7 @@ def test_times_and_signals(directory):
         assert (now["rdb_last_save_time"], now["rdb_last_bgsave_time_sec"], now["rdb_saves"]) == ("0", "-1", "0"), now
         before = int(time.time())
         server.process.send_signal(signal.SIGUSR1)
-        while not server.metrics()["outlast_backups_total"]:
-            time.sleep(0.002)
+        wait_until(lambda: server.metrics()["outlast_backups_total"], server.text)
         saved = client.ask("LASTSAVE")
         assert before <= saved <= time.time()
         now = client.persistence()
@@ -455,10 +501,37 @@ def test_times_and_signals(directory):
         assert client.ask("BGSAVE") == "+Background saving started"
         assert abs(client.ask("LASTSAVE") - time.time()) < 5
         plain.process.send_signal(signal.SIGUSR1)
-        while "there is no directory for backups; set --backup-dir" not in plain.text():
-            time.sleep(0.002)
+        wait_until(lambda: "there is no directory for backups; set --backup-dir" in plain.text(), plain.text)
         assert client.ask("PING") == "+PONG"
     assert plain.end() == 0
+
+
+def test_signals_have_no_effect_before_the_server_serves(directory):
+    """The server waits for its file, which another one has. It must survive signals meanwhile."""
+    first = Server(directory, "cache").start()
+    second = served.Server(PROGRAM, directory)
+    with open(second.directory / "second", "w+", encoding="utf-8") as log:
+        process = subprocess.Popen(second.command(), stdout=subprocess.DEVNULL, stderr=log)
+    served.atexit.register(process.kill)
+    caught = 1 << (signal.SIGUSR1 - 1) | 1 << (signal.SIGHUP - 1)
+
+    def catches():
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
+        return int(re.search(r"SigCgt:\s*(\w+)", status)[1], 16) & caught == caught
+
+    wait_until(catches, first.text)
+    for each in (signal.SIGUSR1, signal.SIGHUP):
+        process.send_signal(each)
+    time.sleep(0.05)
+    assert first.end() == 0
+    second.process = process
+
+    def serves():
+        assert process.poll() is None, (process.returncode, (second.directory / "second").read_text(encoding="utf-8"))
+        return "serves" in (second.directory / "second").read_text(encoding="utf-8")
+
+    wait_until(serves, first.text)
+    assert second.end() == 0
 
 
 def main():

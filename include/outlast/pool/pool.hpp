@@ -357,8 +357,8 @@ class basic_pool {
   /// Throws error{already_exists, no_space, io_failure, read_only, not_found, refused}. The last is
   /// thrown while another backup of the pool runs. After an error there is no copy, and the pool is
   /// unaffected, unless the device of its log has failed. Calls `progress` occasionally, with the
-  /// number of bytes that are complete and that of all. Its exceptions end the backup and are passed
-  /// on. Requires: a pool in memory is not used during the call. `progress` does not use the pool.
+  /// number of bytes that are complete and of all. Its exceptions end the backup and are passed on.
+  /// Requires: a pool in memory is not used during the call. `progress` does not use the pool.
   backup_result backup(
       const std::string& path,
       const std::function<void(std::uint64_t done, std::uint64_t all)>& progress = {}) const;

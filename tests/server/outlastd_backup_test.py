@@ -11,7 +11,6 @@ import re
 import resource
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -29,42 +28,8 @@ class Missing(Exception):
     """Something that a test needs is not permitted here."""
 
 
-class Resp:
-    """A connection of RESP2."""
-
-    def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), 20)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.file = self.socket.makefile("rb")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.file.close()
-        self.socket.close()
-
-    def send(self, *words):
-        words = [each if isinstance(each, bytes) else str(each).encode() for each in words]
-        self.socket.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(each), each) for each in words))
-
-    def reply(self):
-        line = self.file.readline()
-        if not line.endswith(b"\r\n"):
-            raise ConnectionResetError
-        kind, rest = line[:1], line[1:-2]
-        if kind in b"+-":
-            return line[:-2].decode()
-        if kind == b":":
-            return int(rest)
-        if kind == b"$":
-            return None if rest == b"-1" else self.file.read(int(rest) + 2)[:-2]
-        assert kind == b"*", line
-        return [self.reply() for _ in range(int(rest))]
-
-    def ask(self, *words):
-        self.send(*words)
-        return self.reply()
+class Resp(served.Resp):
+    """A client that makes backups."""
 
     def persistence(self):
         lines = self.ask("INFO", "persistence").decode().splitlines()

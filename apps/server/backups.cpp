@@ -254,10 +254,12 @@ void backups::require_room() const {
 void backups::remove_remains() const {
   const std::string begin = name_ + "-";
   for (const std::string& entry : entries_of(settings_.directory)) {
-    // On a file system without unnamed files, the name of a new pool has a dot and an ending more.
     std::string_view rest = entry;
-    rest.remove_prefix(std::min(rest.find_first_not_of('.'), rest.size()));
-    if (entry.empty() || entry.front() != '.' || !rest.starts_with(begin)) continue;
+    if (!rest.starts_with('.')) continue;
+    rest.remove_prefix(1);
+    // On a file system without unnamed files, the name of a new pool has a dot and an ending more.
+    if (!rest.starts_with(begin) && rest.starts_with('.')) rest.remove_prefix(1);
+    if (!rest.starts_with(begin)) continue;
     rest.remove_prefix(begin.size());
     if (!is_stamp(rest.substr(0, shape_of_stamp.size()))) continue;
     if (!rest.substr(shape_of_stamp.size()).starts_with(unfinished)) continue;

@@ -411,6 +411,21 @@ def test_the_oldest_backups_are_removed_beyond_the_maximum(directory):
         assert server.end() == 0
 
 
+def test_names_that_begin_with_a_dot(directory):
+    server = Server(directory, "store", "--max-backups", "1", name=".hidden/").start()
+    with server.client() as client:
+        client.back_up()
+        last = pathlib.Path(client.back_up()).name
+        assert re.fullmatch(r"\.hidden-" + STAMP, last) and server.list() == [last]
+    server.kill()
+    stamp = last.removeprefix(".hidden-")
+    for each in (f"..hidden-{stamp}.unfinished", f"...hidden-{stamp}.unfinished.01234567.new"):
+        (server.backups / each).write_text("something", encoding="utf-8")
+    server.start()
+    assert server.list() == [last]
+    assert server.end() == 0
+
+
 def test_one_backup_at_a_time(directory):
     server = Server(directory, "store").start()
     with server.client() as client:

@@ -242,7 +242,8 @@ void backups::require_room() const {
   const fs::space_info room = fs::space(settings_.directory, wrong);
   if (wrong) refuse(settings_.directory, "find the free space of backups", wrong.value());
   const std::uint64_t wanted = space_.backup_bytes();
-  if (room.available >= wanted) return;
+  const bool is_known = room.capacity != 0;  // a tmpfs without a limit has no capacity
+  if (!is_known || room.available >= wanted) return;
   throw std::runtime_error(settings_.directory + ": there is no space for a backup of " +
                            std::to_string(wanted >> 20) + " MB; " +
                            std::to_string(room.available >> 20) +

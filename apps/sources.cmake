@@ -44,6 +44,7 @@ endif()
 if(OUTLAST_SERVER_PROGRAM)
   outlast_app(outlastd
     SOURCES
+      server/backups.cpp
       server/log.cpp
       server/main.cpp
       server/reply_releaser.cpp

@@ -7,6 +7,7 @@
 #include <outlast/domain/native.hpp>
 #include <outlast/epoch/bounded_cache.hpp>
 #include <outlast/epoch/clock.hpp>
+#include <outlast/pool/backup_result.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/server/cached_items.hpp>
 
@@ -14,10 +15,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <new>
 #include <string>
 #include <utility>
+
+#include <sys/stat.h>
 
 namespace outlast::apps {
 namespace {
@@ -43,6 +47,18 @@ class cache_space final : public key_space {
   server::item_space& items() override { return items_; }
   void hasten(server::token wanted) override { clock_.hasten(wanted); }
   bool has_failed() const override { return clock_.has_failed(); }
+  std::string backup(const std::string& path, const std::function<void()>& look) override {
+    clock_.sync();  // the copy is as after a crash, which removes the epochs that are not durable
+    const backup_result copied =
+        pool_.backup(path, [&](std::uint64_t /*done*/, std::uint64_t /*all*/) { look(); });
+    return "; a change waited for at most " + std::to_string(copied.longest_stop_seconds()) + " s";
+  }
+  [[nodiscard]] std::uint64_t backup_bytes() const override {
+    // The holes of the file have no bytes, and are not copied.
+    struct stat status{};
+    const bool is_known = ::stat(pool_.path().c_str(), &status) == 0;
+    return is_known ? static_cast<std::uint64_t>(status.st_blocks) * 512 : cache_->bytes();
+  }
   void close() override {
     sweeper_.stop();
     cache_.reset();

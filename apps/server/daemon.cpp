@@ -112,7 +112,7 @@ daemon::~daemon() {
 void daemon::listen() {
   // A signal that arrives before run() is handled there: the manager may send one when it is told
   // that the server is ready.
-  for (const int each : {SIGTERM, SIGINT, SIGHUP}) signals_.add(each);
+  for (const int each : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) signals_.add(each);
   await_signal();
   const bool has_tls = std::any_of(settings_.listen.begin(), settings_.listen.end(),
                                    [](const listening& how) { return how.tls; });
@@ -221,6 +221,8 @@ void daemon::await_signal() {
       notify_manager("RELOADING=1");
       read_files_again();
       notify_manager("READY=1");
+    } else if (signal == SIGUSR1) {
+      begin_backup();
     } else {
       shut_down(!service_.drains.load());  // the second one does not wait
     }
@@ -243,6 +245,13 @@ void daemon::read_files_again() {
     log_.add("the previous certificate, valid until " + tls_->validity +
              ", stays in use: " + wrong.what());
   }
+}
+
+void daemon::begin_backup() {
+  const std::string refusal = settings_.resp.backups == nullptr
+                                  ? "there is no directory for backups; set --backup-dir"
+                                  : settings_.resp.backups->begin();
+  if (!refusal.empty()) log_.add("no backup begins by SIGUSR1: " + refusal);
 }
 
 void daemon::shut_down(bool is_graceful) {

@@ -84,6 +84,7 @@ class daemon {
   void refuse(accepting& on, asio::generic::stream_protocol::socket& made);
   void await_signal();
   void read_files_again();
+  void begin_backup();
   void begin_drain();
   void await_drained();
   void end();

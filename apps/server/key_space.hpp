@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -29,6 +30,13 @@ class key_space {
   virtual void hasten(server::token wanted) = 0;
   /// Returns true if the device has failed: no token becomes durable any more.
   [[nodiscard]] virtual bool has_failed() const = 0;
+  /// Copies the data of one moment to `path` while other threads use it. The copy has all changes
+  /// that were complete before the call, and is durable at return. Calls `look` occasionally; its
+  /// exceptions end the call. Returns figures for the log. Requires: `path` does not exist. Throws
+  /// std::runtime_error, std::bad_alloc; then there is no copy.
+  virtual std::string backup(const std::string& path, const std::function<void()>& look) = 0;
+  /// Returns about the number of bytes of a backup.
+  [[nodiscard]] virtual std::uint64_t backup_bytes() const = 0;
   /// Makes all changes durable, and closes the file. Requires: no other call during or after it.
   /// Throws outlast::error.
   virtual void close() = 0;

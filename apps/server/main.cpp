@@ -2,6 +2,7 @@
 // and Redis.
 #include <apps/build_info.hpp>
 #include <apps/program.hpp>
+#include <apps/server/backups.hpp>
 #include <apps/server/daemon.hpp>
 #include <apps/server/key_space.hpp>
 #include <apps/server/log.hpp>
@@ -9,8 +10,12 @@
 #include <apps/server/sockets.hpp>
 #include <outlast/base/error.hpp>
 
+#include <asio/io_context.hpp>
+#include <asio/signal_set.hpp>
+
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -43,6 +48,7 @@ struct arguments {
   tls_settings tls;
   std::string tls_clients = "yes";
   std::uint64_t tls_handshake_s = 10;
+  backup_settings backup;
   std::string path;
   std::string path_mode = "700";
   std::uint64_t memory_mb = 1024;
@@ -176,6 +182,13 @@ void add_options(CLI::App& program, arguments& to) {
   program.add_option("--password-file", to.password_file,
                      "File with the password of RESP and of memcached's binary protocol; its text "
                      "protocol is refused then");
+  program.add_option("--backup-dir", to.backup.directory,
+                     "Directory where BGSAVE and SIGUSR1 make backups");
+  program
+      .add_option("--max-backups", to.backup.max_backups,
+                  "Number of backups beyond which the oldest one is removed")
+      ->capture_default_str()
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20));
   program.add_option("--log", to.log_file, "File of the log instead of standard error");
   program.add_option("-P,--pidfile", to.process_file, "File for the number of the process");
 }
@@ -276,6 +289,7 @@ server_settings settings_of(const arguments& given) {
   const bool has_tls = std::any_of(made.listen.begin(), made.listen.end(),
                                    [](const listening& how) { return how.tls; });
   if (has_tls) made.tls = tls_of(given);
+  made.backup = given.backup;
   made.threads = given.threads;
   made.max_connections = given.connections;
   made.pending_bytes_of_all = given.pending_mb << 20;
@@ -340,12 +354,29 @@ std::unique_ptr<key_space> open_patiently(const server_settings& wanted) {
   }
 }
 
+/// Takes signals that would otherwise end the process before the server handles them, or after it.
+/// They have no effect then.
+class ignored_signals {
+ public:
+  ignored_signals() : signals_(io_, SIGHUP, SIGUSR1) {}
+
+ private:
+  asio::io_context io_;  // does not run
+  asio::signal_set signals_;
+};
+
 void serve(const arguments& given) {
+  const ignored_signals ignored;
   server_settings settings = settings_of(given);
   log lines(given.log_file);
   raise_limit(settings.max_connections, lines);
   const auto began = std::chrono::steady_clock::now();
   const std::unique_ptr<key_space> space = open_patiently(settings);
+  std::unique_ptr<backups> copies;
+  if (!settings.backup.directory.empty()) {
+    copies = std::make_unique<backups>(settings.backup, settings.cache.file, *space, lines);
+    settings.resp.backups = copies.get();
+  }
   {
     daemon* running = nullptr;
     if (given.allows_shutdown) {
@@ -365,6 +396,7 @@ void serve(const arguments& given) {
     notify_manager("READY=1");
     made.run();
   }
+  copies.reset();  // a backup must not run when the file is closed
   space->close();
   lines.add("ended: all items are durable");
 }

@@ -130,6 +130,17 @@ std::string metrics_of(service& in) {
   counter("held_replies_total", "Replies that waited until they were durable.",
           in.counts.held_replies);
   counter("stalls_total", "Pauses of reading because replies were pending.", in.counts.stalls);
+  if (const server::backup_control* const made = in.settings.resp.backups; made != nullptr) {
+    const server::backup_control::state now = made->present();
+    gauge("backup_running", "1 while a backup is made.", now.runs ? 1 : 0);
+    gauge("backup_last_failed", "1 if the last backup that has ended failed.",
+          now.has_failed ? 1 : 0);
+    gauge("backup_last_seconds",
+          "Beginning of the last complete backup, in seconds since 1970; 0: there is none.",
+          static_cast<std::uint64_t>(now.last_ms / 1000));
+    counter("backups_total", "Backups that were made.", now.made);
+    counter("backups_failed_total", "Backups that failed.", now.failed);
+  }
   gauge("tls_handshakes", "Handshakes of TLS that are not complete.", in.counts.handshakes);
   counter("tls_failed_handshakes_total", "Handshakes of TLS that failed.",
           in.counts.failed_handshakes);

@@ -1,6 +1,7 @@
 // The settings of outlastd.
 #pragma once
 
+#include <apps/server/backups.hpp>
 #include <apps/server/key_space.hpp>
 #include <outlast/server/memcached.hpp>
 #include <outlast/server/resp.hpp>
@@ -51,6 +52,7 @@ struct server_settings {
   std::string store;  ///< directory of a store; empty: the server is a cache
   std::vector<listening> listen;
   tls_settings tls;
+  backup_settings backup;
   unsigned threads = 2;
   std::size_t max_connections = 1024;
   /// Bytes of replies at which the server reads no further requests: of a connection, and of all.

@@ -2,6 +2,7 @@
 #include <apps/server/key_space.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/periodic_thread.hpp>
+#include <outlast/db/checkpoint.hpp>
 #include <outlast/db/db.hpp>
 #include <outlast/db/detail/engine.hpp>
 #include <outlast/db/options.hpp>
@@ -11,9 +12,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -73,6 +77,13 @@ class store_space final : public key_space {
     if (before < wanted) syncer_.hasten();
   }
   bool has_failed() const override { return has_failed_.load(); }
+  std::string backup(const std::string& path, const std::function<void()>& look) override {
+    const db::Status status = db::Checkpoint(
+        store_.get(), path, [&](std::uint64_t /*done*/, std::uint64_t /*all*/) { look(); });
+    if (!status.ok()) throw std::runtime_error(status.ToString());
+    return {};
+  }
+  [[nodiscard]] std::uint64_t backup_bytes() const override { return items_->bytes(); }
   void close() override {
     stop();
     if (waits_ && !has_failed_.load()) items_->make_durable();

@@ -176,7 +176,8 @@ TEST(golden_store, can_be_changed_as_version_2) {
 TEST(golden_pools, are_all_read) {
   std::size_t found = 0;
   for (const auto& each : fs::directory_iterator(OUTLAST_GOLDEN_POOLS)) {
-    found += each.path().extension() == ".pool" ? 1 : 0;
+    const bool is_served = each.path().filename().string().starts_with("served-");  // another test
+    found += each.path().extension() == ".pool" && !is_served ? 1 : 0;
   }
   EXPECT_EQ(found, 2 * families().size() + 1);
 }

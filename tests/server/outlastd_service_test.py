@@ -135,7 +135,8 @@ def test_the_filter_permits_the_system_calls_that_the_server_makes(directory):
         trace = pathlib.Path(directory, f"trace-{mode}")
         home = pathlib.Path(directory, mode)
         home.mkdir()
-        manager = Manager(home, "--mode", mode, "-s", f"{home}/socket")
+        (home / "backups").mkdir()
+        manager = Manager(home, "--mode", mode, "-s", f"{home}/socket", "--backup-dir", f"{home}/backups")
         # -D: strace is not the parent, so that LISTEN_PID is right.
         manager.start(tool("strace"), "-D", "-f", "-qq", "-o", str(trace))
         with served.Lines(manager.ports[0]) as client:
@@ -149,6 +150,11 @@ def test_the_filter_permits_the_system_calls_that_the_server_makes(directory):
             assert client.recv(100)
         manager.process.send_signal(signal.SIGHUP)
         manager.await_state(b"READY=1", b"RELOADING=1", b"READY=1")
+        manager.process.send_signal(signal.SIGUSR1)
+        end = time.monotonic() + 60
+        while " made in " not in manager.text():
+            assert time.monotonic() < end and "the backup failed" not in manager.text(), manager.text()
+            time.sleep(0.01)
         manager.stop()
         time.sleep(0.3)  # strace writes the rest
         lines = trace.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -111,6 +111,44 @@ class Lines:
         return value
 
 
+class Resp:
+    """A connection of RESP2."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), 20)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.file = self.socket.makefile("rb")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+        self.socket.close()
+
+    def send(self, *words):
+        words = [each if isinstance(each, bytes) else str(each).encode() for each in words]
+        self.socket.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(each), each) for each in words))
+
+    def reply(self):
+        line = self.file.readline()
+        if not line.endswith(b"\r\n"):
+            raise ConnectionResetError
+        kind, rest = line[:1], line[1:-2]
+        if kind in b"+-":
+            return line[:-2].decode()
+        if kind == b":":
+            return int(rest)
+        if kind == b"$":
+            return None if rest == b"-1" else self.file.read(int(rest) + 2)[:-2]
+        assert kind == b"*", line
+        return [self.reply() for _ in range(int(rest))]
+
+    def ask(self, *words):
+        self.send(*words)
+        return self.reply()
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

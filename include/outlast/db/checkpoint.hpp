@@ -24,8 +24,9 @@ class DB;
 /// crash interrupts the call, `directory` contains no store that opens. The next Checkpoint() to
 /// the same directory removes the remains.
 /// Requires: `db` was opened by DB::Open(). The parent of `directory` exists, and `directory` does
-/// not exist or is empty. The Env of `db` creates it. `tell` is called occasionally, on the calling
-/// thread, with the number of copied keys and the approximate number of all keys.
+/// not exist or is empty. The Env of `db` creates it. `progress` is called occasionally, on the
+/// calling thread, with the number of copied keys and the approximate number of all keys. An
+/// exception that it throws ends the copy with IOError and the text of the exception.
 /// Errors: InvalidArgument if the directory is not empty. IOError if a system call fails or the
 /// file system is full. Corruption if a value does not match its checksum. After an error
 /// `directory` contains no store.

@@ -356,9 +356,12 @@ class basic_pool {
   /// a log, and has all operations that were fenced before the call; fences wait for a checkpoint.
   /// Throws error{already_exists, no_space, io_failure, read_only, not_found, refused}. The last is
   /// thrown while another backup of the pool runs. After an error there is no copy, and the pool is
-  /// unaffected, unless the device of its log has failed. Requires: a pool in memory is not used
-  /// during the call.
-  backup_result backup(const std::string& path) const;
+  /// unaffected, unless the device of its log has failed. Calls `progress` occasionally, with the
+  /// number of bytes that are complete and of all. Its exceptions end the backup and are passed on.
+  /// Requires: a pool in memory is not used during the call. `progress` does not use the pool.
+  backup_result backup(
+      const std::string& path,
+      const std::function<void(std::uint64_t done, std::uint64_t all)>& progress = {}) const;
   /// Like the above, to a stream: calls `write` with the bytes of the copy in ascending order,
   /// holes as zeros. The chunks that other threads change before they are written need memory, and
   /// then space for a file without a name in the directory of the pool. Passes on the exceptions of

@@ -37,6 +37,29 @@ struct resp_limits {
   std::size_t copied_bytes = std::size_t{1} << 30;  ///< elements that a command copies
 };
 
+/// Backups of the space, for BGSAVE, LASTSAVE and INFO. Thread-safety: all members may be called
+/// concurrently. They are called within feed(), and must not wait.
+class backup_control {
+ public:
+  struct state {
+    bool runs = false;
+    bool has_failed = false;    ///< the last one that has ended
+    std::int64_t began_ms = 0;  ///< milliseconds since 1970, of the one that runs
+    std::int64_t took_ms = -1;  ///< of the last one that has ended; -1: none has
+    std::int64_t last_ms = 0;   ///< beginning of the last one that succeeded; 0: there is none
+    std::string last = {};      ///< its name
+    std::string failure = {};   ///< the cause, if `has_failed`
+    std::uint64_t made = 0;     ///< since the start of the server
+    std::uint64_t failed = 0;   ///< since the start of the server
+  };
+
+  virtual ~backup_control() = default;
+  /// Begins a backup in another thread. It has all changes that were complete before the call.
+  /// Returns nothing, or why none begins: one is being made, for example.
+  [[nodiscard]] virtual std::string begin() = 0;
+  [[nodiscard]] virtual state present() const = 0;
+};
+
 /// Options that the conversations of a server share.
 struct resp_options {
   std::string password;  ///< of the user "default"; empty: none is required
@@ -47,6 +70,9 @@ struct resp_options {
   std::string guarantee;
   std::int64_t started_ms = 0;  ///< milliseconds since 1970, for the uptime; 0: not known
   std::uint16_t port = 0;       ///< for INFO
+  /// Must exist as long as the conversations. nullptr: BGSAVE and LASTSAVE report success, because
+  /// the space needs no snapshot to keep its items.
+  backup_control* backups = nullptr;
 };
 
 /// Counts that the conversations of a server share. Thread-safety: any thread may read them.

@@ -98,9 +98,9 @@ struct header_of_copy {
 /// Returns the header of a copy of the pool. Its mark is that of a crash in which no data was lost:
 /// all bytes of the copy are on its device. A mark of `process` would mean, after the next boot,
 /// that the copy is torn. The generation of a pool with a log counts the batches that its file has,
-/// which the copy has, too. `fd`: -1 for a copy whose file is unknown.
-header_of_copy header_for(std::span<const std::byte> first_page, const backup_source& from,
-                          int fd) {
+/// which the copy has, too. The copy has no identity of a file, because no program has it open: it
+/// can be copied by any program until it is opened.
+header_of_copy header_for(std::span<const std::byte> first_page, const backup_source& from) {
   const parsed_header header = validate_header(first_page, from.path);
   header_of_copy result{};
   result.state = header.state;
@@ -110,9 +110,6 @@ header_of_copy header_for(std::span<const std::byte> first_page, const backup_so
   result.state.boot = current_boot_id();
   result.state.high_water_page = 0;
   seal(result.state);
-  if (fd >= 0) {
-    result.identity = identity_of(fd, result.state.generation).value_or(file_identity{});
-  }
   result.identity_offset = header.fixed.line_table_offset;
   return result;
 }
@@ -208,7 +205,7 @@ void write_header(const backup_source& from, const std::string& path, int fd) {
   if (::pread(fd, page, sizeof page, 0) != static_cast<ssize_t>(sizeof page)) {
     fail(path, "read the copy", errno);
   }
-  const header_of_copy own = header_for(page, from, fd);
+  const header_of_copy own = header_for(page, from);
   for (const std::size_t offset : slot_offsets) {
     write_all(path, fd, &own.state, sizeof own.state, offset);
   }
@@ -274,7 +271,7 @@ class changed_header {
 
   /// Changes a chunk of the copy. Requires: the chunks come in ascending order.
   void change(std::uint64_t offset, std::span<std::byte> chunk) {
-    if (offset == 0) own_ = header_for(chunk, from_, -1);
+    if (offset == 0) own_ = header_for(chunk, from_);
     for (const std::size_t each : slot_offsets) put(own_.state, each, offset, chunk);
     put(own_.identity, own_.identity_offset, offset, chunk);
   }
@@ -294,7 +291,8 @@ class changed_header {
 
 }  // namespace
 
-backup_result back_up_to_file(backup_source from, const std::string& path) {
+backup_result back_up_to_file(backup_source from, const std::string& path,
+                              const backup_progress& progress) {
   copier copy(std::move(from));
   const backup_source& pool = copy.source();
   require_no_file(pool, path);
@@ -309,6 +307,7 @@ backup_result back_up_to_file(backup_source from, const std::string& path) {
     // Handlers need the memory again, and their chunks may have any place in the file.
     while (const auto taken = cut.take_from_memory()) write_chunk(copy, path, fresh.fd(), *taken);
     if (!cut.is_taken(chunk)) write_chunk(copy, path, fresh.fd(), cut.take(chunk));
+    if (progress) progress(cut.offset_of(chunk) + cut.size_of(chunk), pool.bytes);
   }
   backup_result result = copy.end();
   write_header(pool, path, fresh.fd());

@@ -68,13 +68,28 @@ void add_memory(info_text& to, const session& of) {
   to.field("maxmemory_policy", eviction_policy_of(of));
 }
 
+void add_backups(info_text& to, const session& of) {
+  const backup_control* const backups = of.options().backups;
+  backup_control::state now{.last_ms = of.now_ms()};
+  if (backups != nullptr) now = backups->present();
+  const auto seconds = [](std::int64_t time_ms) { return std::to_string(time_ms / 1000); };
+  to.field("rdb_bgsave_in_progress", now.runs ? "1" : "0");
+  to.field("rdb_last_save_time", seconds(now.last_ms));
+  to.field("rdb_last_bgsave_status", now.has_failed ? "err" : "ok");
+  to.field("rdb_last_bgsave_time_sec", now.took_ms < 0 ? "-1" : seconds(now.took_ms));
+  to.field("rdb_current_bgsave_time_sec",
+           now.runs ? seconds(std::max<std::int64_t>(of.now_ms() - now.began_ms, 0)) : "-1");
+  to.field("rdb_saves", now.made);
+  if (backups == nullptr) return;
+  to.field("outlast_last_backup", now.last);
+  to.field("outlast_backup_error", now.failure);
+}
+
 void add_persistence(info_text& to, const session& of) {
   const std::string& given = of.options().guarantee;
   to.section("Persistence");
   to.field("loading", "0");
-  to.field("rdb_bgsave_in_progress", "0");
-  to.field("rdb_last_save_time", static_cast<std::uint64_t>(of.now_ms() / 1000));
-  to.field("rdb_last_bgsave_status", "ok");
+  add_backups(to, of);
   to.field("aof_enabled", "1");
   to.field("aof_rewrite_in_progress", "0");
   to.field("aof_last_write_status", "ok");

@@ -88,7 +88,10 @@ void time(session& to, arguments /*words*/) {
   to.out.bulk(std::to_string(to.now_ms() % 1000 * 1000));
 }
 
-void lastsave(session& to, arguments /*words*/) { to.out.integer(to.now_ms() / 1000); }
+void lastsave(session& to, arguments /*words*/) {
+  const backup_control* const backups = to.options().backups;
+  to.out.integer((backups == nullptr ? to.now_ms() : backups->present().last_ms) / 1000);
+}
 
 void save(session& to, arguments /*words*/) {
   to.wait_for_changes();
@@ -99,6 +102,9 @@ void bgsave(session& to, arguments words) {
   if (words.size() > 2 || (words.size() == 2 && !is_word(words[1], "schedule"))) {
     return to.refuse_syntax();
   }
+  backup_control* const backups = to.options().backups;
+  const std::string refusal = backups == nullptr ? std::string() : backups->begin();
+  if (!refusal.empty()) return to.out.error("ERR " + refusal);
   to.out.simple("Background saving started");
 }
 

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -126,6 +127,22 @@ TEST_P(backup, tells_how_far_it_is) {
   ASSERT_TRUE(Checkpoint(from.get(), place_.at("to"), tell).ok());
   EXPECT_EQ(last, 30u);
   EXPECT_GE(calls, 2);
+}
+
+TEST_P(backup, is_cancelled_by_an_exception) {
+  const auto from = opened(place_.at("from"));
+  for (int i = 0; i < 30; ++i) {
+    ASSERT_TRUE(from->Put({}, std::to_string(i), std::string(100'000, 'x')).ok());
+  }
+  const Status cancelled =
+      Checkpoint(from.get(), place_.at("to"), [](std::uint64_t /*done*/, std::uint64_t /*all*/) {
+        throw std::runtime_error("the program ends");
+      });
+  EXPECT_TRUE(cancelled.IsIOError());
+  EXPECT_NE(cancelled.ToString().find("the program ends"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(place_.at("to")));
+  ASSERT_TRUE(Checkpoint(from.get(), place_.at("to")).ok());
+  EXPECT_EQ(contents(*opened(place_.at("to"))).size(), 30u);
 }
 
 INSTANTIATE_TEST_SUITE_P(media, backup,

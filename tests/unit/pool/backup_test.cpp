@@ -207,19 +207,61 @@ TYPED_TEST(backups, to_a_slow_stream_have_the_state_of_one_moment) {
   EXPECT_EQ(std::distance(fs::directory_iterator(fs::path(this->path_).parent_path()), {}), 1);
 }
 
-TEST_F(Backup, opens_after_the_next_start_of_the_machine_and_in_its_own_file_alone) {
+TEST_F(Backup, opens_after_the_next_start_of_the_machine_and_so_do_its_copies) {
   pool_detail::test_hooks().file_system = EXT4_SUPER_MAGIC;
   auto original = pool::create(path_, roomy);
   make_run(original);
   original.backup(copy_);
   stream_to_file(original, directory_.file("streamed"), [] {});
-  fs::copy_file(copy_, directory_.file("moved"));
-  EXPECT_EQ(reason_of([&] { (void)pool::open(directory_.file("moved")); }), errc::torn_by_copying);
+  const std::string moved = directory_.file("moved");
+  fs::copy_file(copy_, moved);
+  expect_moment(moved);
+  fs::copy_file(copy_, moved);
   pool_format::boot_id another{};
   another.fill(7);
   pool_detail::test_hooks().boot = another;
+  expect_moment(moved);
   expect_moment(copy_);
   expect_moment(directory_.file("streamed"));
+}
+
+TEST_F(Backup, that_is_open_is_refused_in_a_copy) {
+  pool_detail::test_hooks().file_system = EXT4_SUPER_MAGIC;
+  auto original = pool::create(path_, roomy);
+  make_run(original);
+  original.backup(copy_);
+  const auto opened = pool::open(copy_);
+  const std::string torn = directory_.file("torn");
+  fs::copy_file(copy_, torn);
+  EXPECT_EQ(reason_of([&] { (void)pool::open(torn); }), errc::torn_by_copying);
+}
+
+TEST_F(Backup, reports_its_progress_and_can_be_cancelled) {
+  auto original = pool::create(path_, roomy);
+  const numbers all(make_run(original));
+  std::uint64_t last = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t whole = 0;
+  original.backup(copy_, [&](std::uint64_t done, std::uint64_t of) {
+    EXPECT_GT(done, last);
+    EXPECT_LE(done, of);
+    last = done;
+    whole = of;
+    ++calls;
+  });
+  EXPECT_EQ(last, whole);
+  EXPECT_EQ(whole, fs::file_size(path_));
+  EXPECT_GT(calls, 10u);
+  expect_moment(copy_);
+  const writers running(all);
+  const auto cancelled = [&](std::uint64_t done, std::uint64_t of) {
+    if (done >= of / 2) throw std::runtime_error("cancelled");
+  };
+  EXPECT_THROW(original.backup(copy_, cancelled), std::runtime_error);
+  EXPECT_EQ(std::distance(fs::directory_iterator(fs::path(path_).parent_path()), {}), 1);
+  running.wait_for_rounds(20);
+  original.backup(copy_);
+  expect_moment(copy_);
 }
 
 TEST_F(Backup, replaces_no_file_and_keeps_the_permissions) {

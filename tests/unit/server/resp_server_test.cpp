@@ -197,6 +197,101 @@ TEST(RespServer, conversations_share_their_counts) {
   EXPECT_EQ(stand.counters.hits, 0U);
 }
 
+/// Backups that the test ends.
+class fake_backups final : public backup_control {
+ public:
+  std::string begin() override {
+    if (now.runs) return "Background save already in progress";
+    now.runs = true;
+    ++begun;
+    return {};
+  }
+  [[nodiscard]] state present() const override { return now; }
+
+  state now;
+  int begun = 0;
+};
+
+TEST(RespServer, bgsave_begins_a_backup_unless_one_runs) {
+  fake_backups made;
+  resp_options options;
+  options.backups = &made;
+  resp_for_each_piece(
+      [&](resp_stand& stand) {
+        made.now.runs = false;
+        made.begun = 0;
+        EXPECT_EQ(stand.client.ask("BGSAVE x"), "-ERR syntax error\r\n");
+        EXPECT_EQ(stand.client.ask("BGSAVE SCHEDULE x"), "-ERR syntax error\r\n");
+        EXPECT_EQ(made.begun, 0);
+        EXPECT_EQ(stand.client.ask("BGSAVE"), "+Background saving started\r\n");
+        EXPECT_EQ(made.begun, 1);
+        for (const std::string_view again : {"bgsave", "BGSAVE SCHEDULE", "BGSAVE schedule"}) {
+          EXPECT_EQ(stand.client.ask(again), "-ERR Background save already in progress\r\n");
+        }
+        made.now.runs = false;
+        EXPECT_EQ(stand.client.ask("BGSAVE schedule"), "+Background saving started\r\n");
+        EXPECT_EQ(stand.client.ask("SAVE"), "+OK\r\n");
+        EXPECT_EQ(made.begun, 2);
+      },
+      options);
+}
+
+TEST(RespServer, bgsave_of_a_transaction_begins_with_exec) {
+  fake_backups made;
+  resp_options options;
+  options.backups = &made;
+  resp_stand stand(options);
+  stand.client.ask("MULTI");
+  EXPECT_EQ(stand.client.ask("BGSAVE"), "+QUEUED\r\n");
+  EXPECT_EQ(made.begun, 0);
+  EXPECT_EQ(stand.client.ask("EXEC"), "*1\r\n+Background saving started\r\n");
+  EXPECT_EQ(made.begun, 1);
+}
+
+TEST(RespServer, info_and_lastsave_show_backups) {
+  fake_backups made;
+  resp_options options;
+  options.backups = &made;
+  resp_stand stand(options);
+  const auto expect = [&](std::string_view fields, std::string_view last) {
+    const std::string all = stand.client.ask("INFO persistence");
+    EXPECT_TRUE(contains(all, fields)) << fields << " is not in " << all;
+    EXPECT_EQ(stand.client.ask("LASTSAVE"), last);
+  };
+  expect(
+      "rdb_bgsave_in_progress:0\r\nrdb_last_save_time:0\r\nrdb_last_bgsave_status:ok\r\n"
+      "rdb_last_bgsave_time_sec:-1\r\nrdb_current_bgsave_time_sec:-1\r\nrdb_saves:0\r\n"
+      "outlast_last_backup:\r\noutlast_backup_error:\r\n",
+      ":0\r\n");
+  made.now = {.runs = true,
+              .has_failed = true,
+              .began_ms = stand.client.now_ms - 2900,
+              .took_ms = 61'999,
+              .last_ms = 999'999'000'999,
+              .last = "/backups/one",
+              .failure = "/backups/two: no\nspace",
+              .made = 3,
+              .failed = 1};
+  expect(
+      "rdb_bgsave_in_progress:1\r\nrdb_last_save_time:999999000\r\n"
+      "rdb_last_bgsave_status:err\r\nrdb_last_bgsave_time_sec:61\r\n"
+      "rdb_current_bgsave_time_sec:2\r\nrdb_saves:3\r\noutlast_last_backup:/backups/one\r\n"
+      "outlast_backup_error:/backups/two: no space\r\n",
+      ":999999000\r\n");
+  made.now.began_ms = stand.client.now_ms + 5000;  // the clock was set back
+  expect("rdb_current_bgsave_time_sec:0\r\n", ":999999000\r\n");
+}
+
+TEST(RespServer, info_without_backups_shows_that_nothing_is_to_be_saved) {
+  resp_stand stand;
+  const std::string all = stand.client.ask("INFO persistence");
+  EXPECT_TRUE(contains(all,
+                       "rdb_bgsave_in_progress:0\r\nrdb_last_save_time:1000000000\r\n"
+                       "rdb_last_bgsave_status:ok\r\nrdb_last_bgsave_time_sec:-1\r\n"))
+      << all;
+  EXPECT_FALSE(contains(all, "backup")) << all;
+}
+
 TEST(RespServer, commands_of_administrators_answer) {
   resp_expect_all({{"TIME", "*2\r\n$10\r\n1000000000\r\n$1\r\n0"},
                    {"LASTSAVE", ":1000000000"},

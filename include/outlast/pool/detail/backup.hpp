@@ -31,8 +31,12 @@ struct backup_source {
 /// Receives the bytes of a pool in ascending order, without gaps.
 using backup_sink = std::function<void(const std::byte* bytes, std::size_t size)>;
 
+/// Receives the bytes of the pool that are complete, and all of them.
+using backup_progress = std::function<void(std::uint64_t done, std::uint64_t all)>;
+
 /// Copies the pool to a new file; see basic_pool::backup().
-[[nodiscard]] backup_result back_up_to_file(backup_source from, const std::string& path);
+[[nodiscard]] backup_result back_up_to_file(backup_source from, const std::string& path,
+                                            const backup_progress& progress);
 /// Copies the pool to a stream.
 [[nodiscard]] backup_result back_up_to_stream(backup_source from, const backup_sink& write);
 

@@ -7,8 +7,12 @@
 #include <outlast/pool/pool.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 
 namespace outlast {
@@ -27,8 +31,10 @@ pool_detail::backup_source basic_pool<D>::source_of_backup() const {
 }
 
 template <domain::persistence_domain D>
-backup_result basic_pool<D>::backup(const std::string& path) const {
-  return pool_detail::back_up_to_file(source_of_backup(), path);
+backup_result basic_pool<D>::backup(
+    const std::string& path,
+    const std::function<void(std::uint64_t done, std::uint64_t all)>& progress) const {
+  return pool_detail::back_up_to_file(source_of_backup(), path, progress);
 }
 
 template <domain::persistence_domain D>

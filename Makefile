@@ -82,6 +82,12 @@ test-server-protocols: test-dependencies
 	tests/server/memcached_differential --pipe build/test/tests/bin/memcached_pipe $(ARGS)
 	tests/server/resp_differential build/test/tests/bin/resp_peer $(ARGS)
 
+## test-server-clients: redis-py, pymemcache and python-binary-memcached, installed from PyPI into build/clients, drive
+## outlastd; two minutes (ARGS='redis test_locks': one subject, and one of its tests)
+test-server-clients: clients-dependencies
+	@tools/build release "$(BUILD)/release" $(JOBS) outlastd
+	@tests/server/clients/run "$(BUILD)/release/bin/outlastd" "$(BUILD)/clients" $(ARGS)
+
 build-%:
 	@tools/build $* "$(BUILD)/$*" $(JOBS)
 

@@ -9,7 +9,8 @@ import sys
 import tempfile
 import time
 
-REPLY_TIMEOUT = 0.6
+REPLY_TIMEOUT = 0.6  # seconds, if both servers do not answer
+PATIENCE = 30  # seconds for a server that must answer
 
 
 class Memcached:
@@ -96,27 +97,45 @@ class Pipe:
                 sys.exit(f"memcached_pipe ended with status {self.process.returncode}")
 
 
+class Exchange:
+    """Bytes that are sent to a server, and its replies."""
+
+    def __init__(self, server, data, end):
+        self.server, self.data, self.end = server, memoryview(data), end
+        self.replies, self.is_closed = bytearray(), False
+
+    def run(self, timeout=REPLY_TIMEOUT):
+        """Continues until the end mark, the end of the connection, or a pause of `timeout` seconds."""
+        source, sink = self.server.files()
+        while not self.is_closed and not self.is_ended():
+            readable, writable, _ = select.select([source], [sink] if self.data else [], [], timeout)
+            if not readable and not writable:
+                return
+            if writable:
+                try:
+                    self.data = self.data[self.server.write(self.data) or 0:]
+                except BlockingIOError:
+                    pass
+                except OSError:
+                    self.data = b""
+            if readable:
+                more = self.server.read()
+                self.is_closed = not more
+                self.replies += more
+
+    def is_ended(self):
+        return self.replies.endswith(self.end)
+
+    def result(self):
+        """(the replies without the end mark, whether the end mark came, whether the connection is closed)"""
+        is_ended = self.is_ended()
+        return bytes(self.replies[:-len(self.end)] if is_ended else self.replies), is_ended, self.is_closed
+
+
 def replies_of(server, data, end):
-    """(the replies without the end mark, whether the end mark came, whether the connection is closed)"""
-    replies, data = bytearray(), memoryview(data)
-    source, sink = server.files()
-    while not replies.endswith(end):
-        readable, writable, _ = select.select([source], [sink] if data else [], [], REPLY_TIMEOUT)
-        if not readable and not writable:
-            return bytes(replies), False, False
-        if writable:
-            try:
-                data = data[server.write(data) or 0:]
-            except BlockingIOError:
-                pass
-            except OSError:
-                data = b""
-        if readable:
-            more = server.read()
-            if not more:
-                return bytes(replies), False, True
-            replies += more
-    return bytes(replies[:-len(end)]), True, False
+    exchange = Exchange(server, data, end)
+    exchange.run(PATIENCE)
+    return exchange.result()
 
 
 class Numbers:

@@ -146,7 +146,7 @@ void connection::process() {
 /// Passes input to the protocol. Returns whether it has more to do. Throws std::bad_alloc.
 bool connection::converse() {
   if (talk_ == nullptr) {
-    protocol_ = protocol_of({input_.data(), filled_}, !in_.settings.memcached.password.empty());
+    protocol_ = protocol_of({input_.data(), filled_});
     if (protocol_ == spoken::either) return false;
     talk_ = make_conversation(in_, protocol_, ends());
   }

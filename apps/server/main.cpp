@@ -174,8 +174,9 @@ void add_options(CLI::App& program, arguments& to) {
   program.add_flag("--enable-shutdown", to.allows_shutdown,
                    "Permit the command shutdown of memcached's protocol");
   program.add_option("--password-file", to.password_file,
-                     "File with the password of RESP and of memcached's binary protocol; its text "
-                     "protocol is refused then");
+                     "File whose first line is the password of all clients. In memcached's text "
+                     "protocol the first request has it: set KEY 0 0 LENGTH, and as the value a "
+                     "name, a blank and the password");
   program.add_option("--log", to.log_file, "File of the log instead of standard error");
   program.add_option("-P,--pidfile", to.process_file, "File for the number of the process");
 }

@@ -67,14 +67,12 @@ void add_metric(std::string& to, std::string_view name, std::string_view kind,
 
 }  // namespace
 
-spoken protocol_of(std::string_view first, bool has_password) {
+spoken protocol_of(std::string_view first) {
   constexpr std::size_t longest = 16;
   constexpr unsigned char binary = 0x80;
   if (first.empty()) return spoken::either;
   if (first.front() == '*') return spoken::resp;
   if (static_cast<unsigned char>(first.front()) == binary) return spoken::memcached;
-  // memcached's text protocol has no passwords.
-  if (has_password) return spoken::resp;
   const std::size_t end = first.find_first_of(" \r\n");
   if (end == first.npos && first.size() < longest) return spoken::either;
   const std::string_view word = first.substr(0, end);

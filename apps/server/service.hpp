@@ -70,8 +70,8 @@ struct service {
 void report_failed_handshake(service& in, const std::string& peer, const std::string& cause);
 
 /// Returns the protocol that a client speaks whose first bytes are `first`, or spoken::either if
-/// they are not enough. With a password the text protocol of memcached is none of them.
-[[nodiscard]] spoken protocol_of(std::string_view first, bool has_password);
+/// they are not enough.
+[[nodiscard]] spoken protocol_of(std::string_view first);
 /// Returns the protocol of a connection. Throws std::bad_alloc.
 [[nodiscard]] std::unique_ptr<server::conversation> make_conversation(
     service& in, spoken protocol, const server::resp_ends& ends);

@@ -312,7 +312,20 @@ def test_binary_protocol(directory):
             client.disconnect_all()
 
 
-def test_sasl(directory):
+class ClientWithPassword(Client):
+    """Sends the password when it connects, and when it connects again after an error."""
+
+    token = b"name open sesame"
+
+    def _connect(self):
+        super()._connect()
+        self.sock.sendall(b"set login 0 0 %d\r\n%s\r\n" % (len(self.token), self.token))
+        reply = self.sock.recv(100)
+        if reply != b"STORED\r\n":
+            raise pymemcache.exceptions.MemcacheClientError(reply)
+
+
+def test_passwords(directory):
     secret = pathlib.Path(directory, "password")
     secret.write_text("open sesame\n", encoding="utf-8")
     for mode in MODES:
@@ -324,9 +337,12 @@ def test_sasl(directory):
             refused = wrong_of(lambda to=wrong: to.set("a", "stolen"), bmemcached.exceptions.MemcachedException)
             assert "Auth failure" in str(refused), refused
         assert bmemcached.Client(where, "any", "open sesame", socket_timeout=20).get("a") == "new"
-        # The text protocol has no password.
+        values(ClientWithPassword(("127.0.0.1", server.port), timeout=20))
+        for value in ("name open", "opensesame"):
+            text = Client(("127.0.0.1", server.port), timeout=20)
+            wrong_of(lambda to=text, token=value: to.set("login", token, noreply=False), pymemcache.exceptions.MemcacheClientError)
         text = Client(("127.0.0.1", server.port), timeout=20)
-        wrong_of(lambda: text.get("a"), pymemcache.exceptions.MemcacheError)
+        wrong_of(lambda to=text: to.get("a"), pymemcache.exceptions.MemcacheClientError)
         server.end()
 
 

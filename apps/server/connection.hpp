@@ -72,7 +72,8 @@ class connection final : public std::enable_shared_from_this<connection> {
   void linger();
   [[nodiscard]] server::resp_ends ends() const;
 
-  static constexpr std::size_t input_bytes = std::size_t{64} << 10;
+  /// More than a line of RESP may have, so that the protocol refuses a longer one with its cause.
+  static constexpr std::size_t input_bytes = (std::size_t{64} << 10) + 1024;
 
   counted_one is_open_;
   std::optional<counted_one> shakes_hands_;  ///< the handshake of TLS is not complete

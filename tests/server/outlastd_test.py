@@ -149,6 +149,19 @@ def test_garbage_ends_connections_and_not_the_server(directory):
     server.end()
 
 
+def test_a_line_that_is_too_long_is_refused_with_its_cause(directory):
+    server = started(directory)
+    for line in (b"A" * 70_000, b"A" * 65_536 + b"\r\n", b"A" * 65_537):
+        with socket.create_connection(("127.0.0.1", server.port), 10) as client:
+            client.sendall(b"PING\r\n" + line)
+            assert recv_until(client, b"request\r\n") == b"+PONG\r\n-ERR Protocol error: too big inline request\r\n"
+            assert client.recv(10) == b""
+    with socket.create_connection(("127.0.0.1", server.port), 10) as client:
+        client.sendall(b"PING " + b"x" * 65_000 + b"\r\n")
+        assert recv_until(client, b"x\r\n") == b"$65000\r\n" + b"x" * 65_000 + b"\r\n"
+    server.end()
+
+
 def test_a_client_that_never_reads_does_not_make_the_server_grow(directory):
     server = started(directory, "-I", "1m")
     with served.Lines(server.port) as client:

@@ -48,6 +48,7 @@ connection::connection(socket made, accepted_connection counted, service& in,
       among_(among),
       how_(how),
       protocol_(how.protocol),
+      options_(std::move(counted.options)),
       input_(input_bytes),
       last_use_(std::chrono::steady_clock::now()) {}
 
@@ -55,7 +56,7 @@ connection::~connection() { in_.counts.pending_bytes.fetch_sub(counted_); }
 
 void connection::begin() {
   stream_.plain().non_blocking(true);
-  if (protocol_ != spoken::either) talk_ = make_conversation(in_, protocol_, ends());
+  if (protocol_ != spoken::either) talk_ = make_conversation(in_, *options_, protocol_, ends());
   place_ = among_.all.insert(among_.all.end(), shared_from_this());
   if (stream_.is_tls()) return shake_hands();
   read();
@@ -148,7 +149,7 @@ bool connection::converse() {
   if (talk_ == nullptr) {
     protocol_ = protocol_of({input_.data(), filled_});
     if (protocol_ == spoken::either) return false;
-    talk_ = make_conversation(in_, protocol_, ends());
+    talk_ = make_conversation(in_, *options_, protocol_, ends());
   }
   if (filled_ == 0 && !pauses_) return false;
   replies_.clear();

@@ -83,6 +83,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   const listening& how_;
   spoken protocol_;
   std::list<std::shared_ptr<connection>>::iterator place_;
+  std::shared_ptr<const protocol_options> options_;  ///< of talk_
   std::unique_ptr<server::conversation> talk_;
   std::vector<char> input_;
   std::size_t filled_ = 0;  ///< bytes in `input_`

@@ -1,5 +1,6 @@
 #include <apps/server/daemon.hpp>
 
+#include <apps/server/password_file.hpp>
 #include <apps/server/sockets.hpp>
 
 #include <asio/buffer.hpp>
@@ -91,6 +92,7 @@ void loop::look_at_idle() {
 daemon::daemon(const server_settings& settings, key_space& space, log& to)
     : settings_(settings),
       log_(to),
+      options_(std::make_shared<protocol_options>(settings.memcached, settings.resp)),
       service_{settings, space},
       signals_((loops_.push_back(std::make_unique<loop>(service_)), loops_[0]->context())),
       drained_(loops_[0]->context()) {
@@ -171,7 +173,8 @@ void daemon::accepted(accepting& on, loop& by, const std::error_code& wrong, str
     refuse(on, made);
     return accept(on);
   }
-  accepted_connection is_new{counted_one(service_.counts.connections), std::nullopt, nullptr};
+  accepted_connection is_new{counted_one(service_.counts.connections), options_, std::nullopt,
+                             nullptr};
   if (on.how.tls) {
     is_new.shakes_hands.emplace(service_.counts.handshakes);
     is_new.tls = tls_;
@@ -228,11 +231,29 @@ void daemon::await_signal() {
   });
 }
 
-/// Opens the log again, and loads the certificates for new connections. Files that are wrong leave
-/// the present ones in use.
+/// Opens the log again, and loads the password and the certificates for new connections. Files that
+/// are wrong leave the present ones in use.
 void daemon::read_files_again() {
-  log_.reopen();
-  log_.add("the log was opened again");
+  const std::string wrong_log = log_.reopen();
+  log_.add(wrong_log.empty() ? "the log was opened again"
+                             : "the previous file of the log stays in use: " + wrong_log);
+  read_password_again();
+  read_certificates_again();
+}
+
+void daemon::read_password_again() {
+  if (settings_.password_file.empty()) return;
+  try {
+    const auto fresh = std::make_shared<protocol_options>(*options_);
+    fresh->memcached.password = fresh->resp.password = password_in(settings_.password_file);
+    options_ = fresh;
+    log_.add("new connections use the password in " + settings_.password_file);
+  } catch (const std::exception& wrong) {
+    log_.add(std::string("the previous password stays in use: ") + wrong.what());
+  }
+}
+
+void daemon::read_certificates_again() {
   if (tls_ == nullptr) return;
   try {
     tls_ = load_tls(settings_.tls);

@@ -84,12 +84,15 @@ class daemon {
   void refuse(accepting& on, asio::generic::stream_protocol::socket& made);
   void await_signal();
   void read_files_again();
+  void read_password_again();
+  void read_certificates_again();
   void begin_drain();
   void await_drained();
   void end();
 
   const server_settings& settings_;
   log& log_;
+  std::shared_ptr<const protocol_options> options_;  ///< of new connections
   std::shared_ptr<tls_context> tls_;  ///< of new connections; nullptr: no socket has TLS
   std::vector<std::unique_ptr<loop>> loops_;
   service service_;

@@ -5,11 +5,13 @@
 #include <apps/server/daemon.hpp>
 #include <apps/server/key_space.hpp>
 #include <apps/server/log.hpp>
+#include <apps/server/password_file.hpp>
 #include <apps/server/settings.hpp>
 #include <apps/server/sockets.hpp>
 #include <outlast/base/error.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +20,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -181,17 +184,6 @@ void add_options(CLI::App& program, arguments& to) {
   program.add_option("-P,--pidfile", to.process_file, "File for the number of the process");
 }
 
-/// Returns the first line of a file. Throws std::runtime_error.
-std::string first_line_of(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  if (!std::getline(in, line) || line.empty()) {
-    throw std::runtime_error("the password file " + path +
-                             " cannot be read, or its first line is empty");
-  }
-  return line;
-}
-
 listening tcp(const std::string& address, int port, spoken protocol) {
   listening made;
   made.address = address;
@@ -271,7 +263,8 @@ server_settings settings_of(const arguments& given) {
   made.cache.epoch_length =
       std::chrono::microseconds(static_cast<std::int64_t>(given.epoch_ms * 1000));
   if (!given.password_file.empty()) {
-    made.resp.password = made.memcached.password = first_line_of(given.password_file);
+    made.password_file = given.password_file;
+    made.resp.password = made.memcached.password = password_in(given.password_file);
   }
   made.listen = sockets_of(given);
   const bool has_tls = std::any_of(made.listen.begin(), made.listen.end(),
@@ -291,18 +284,27 @@ server_settings settings_of(const arguments& given) {
   return made;
 }
 
-/// Raises the limit of descriptors for so many connections, as far as that is permitted.
+/// Raises the limit of descriptors for so many connections, if that is permitted.
 void raise_limit(std::size_t connections, log& to) {
   constexpr rlim_t others = 64;
   rlimit now{};
   if (::getrlimit(RLIMIT_NOFILE, &now) != 0) return;
   const rlim_t wanted = connections + others;
   if (now.rlim_cur >= wanted) return;
-  now.rlim_cur = std::min(wanted, now.rlim_max);
-  ::setrlimit(RLIMIT_NOFILE, &now);
+  rlimit raised = now;
+  raised.rlim_cur = std::min(wanted, now.rlim_max);
+  std::string cause;
+  if (raised.rlim_cur > now.rlim_cur) {
+    if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) {
+      now = raised;
+    } else {
+      cause = " and cannot be raised: " + std::generic_category().message(errno);
+    }
+  }
   if (now.rlim_cur < wanted) {
     to.add("the limit of open files is " + std::to_string(now.rlim_cur) + ", less than " +
-           std::to_string(connections) + " connections need; raise it (LimitNOFILE=)");
+           std::to_string(connections) + " connections need" + cause +
+           "; raise it before the start (LimitNOFILE=)");
   }
 }
 

@@ -81,17 +81,19 @@ spoken protocol_of(std::string_view first) {
   return is_there ? spoken::memcached : spoken::resp;
 }
 
-std::unique_ptr<server::conversation> make_conversation(service& in, spoken protocol,
+std::unique_ptr<server::conversation> make_conversation(service& in,
+                                                        const protocol_options& options,
+                                                        spoken protocol,
                                                         const server::resp_ends& ends) {
   server::item_space& items = in.space.items();
   switch (protocol) {
     case spoken::memcached:
-      return server::make_memcached_conversation(items, in.settings.memcached, in.memcached);
+      return server::make_memcached_conversation(items, options.memcached, in.memcached);
     case spoken::metrics: return std::make_unique<metrics_conversation>(in);
     case spoken::resp:
     case spoken::either: break;
   }
-  return server::make_resp_conversation(items, in.settings.resp, in.resp, ends);
+  return server::make_resp_conversation(items, options.resp, in.resp, ends);
 }
 
 void report_failed_handshake(service& in, const std::string& peer, const std::string& cause) {

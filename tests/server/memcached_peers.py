@@ -1,4 +1,4 @@
-"""A real memcached and memcached_pipe, for tests/server/memcached_differential."""
+"""A real memcached, memcached_pipe and outlastd, for tests/server/memcached_differential."""
 
 import os
 import select
@@ -13,18 +13,14 @@ REPLY_TIMEOUT = 0.6  # seconds, if both servers do not answer
 PATIENCE = 30  # seconds for a server that must answer
 
 
-class Memcached:
-    """A connection to a memcached that listens on a socket in a temporary folder."""
+class Server:
+    """A connection to a server that listens on a socket in a temporary folder."""
 
-    def __init__(self, program):
+    def __init__(self, command):
         self.folder = tempfile.mkdtemp(prefix="memcached-")
         self.path = os.path.join(self.folder, "socket")
-        command = [program, "-s", self.path, "-t", "1", "-m", "64", "-U", "0",
-                   "-o", "no_lru_maintainer,no_lru_crawler"]
-        if os.getuid() == 0:
-            command += ["-u", "root"]
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(100):
+        self.process = subprocess.Popen(command(self.folder, self.path), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(500):
             if os.path.exists(self.path):
                 break
             time.sleep(0.02)
@@ -65,6 +61,18 @@ class Memcached:
         self.process.terminate()
         self.process.wait()
         shutil.rmtree(self.folder)
+
+
+class Memcached(Server):
+    def __init__(self, program):
+        user = ["-u", "root"] if os.getuid() == 0 else []
+        super().__init__(lambda _, path: [program, "-s", path, "-t", "1", "-m", "64", "-U", "0",
+                                          "-o", "no_lru_maintainer,no_lru_crawler", *user])
+
+
+class Outlastd(Server):
+    def __init__(self, program, mode):
+        super().__init__(lambda folder, path: [program, "-p", "0", "-s", path, "--mode", mode, f"{folder}/{mode}"])
 
 
 class Pipe:

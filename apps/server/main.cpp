@@ -55,6 +55,7 @@ struct arguments {
   std::size_t connections = 1024;
   std::uint64_t item_bytes = std::uint64_t{1} << 20;
   std::uint64_t pending_mb = 256;
+  std::uint64_t pending_client_mb = 8;
   std::uint64_t idle_s = 0;
   std::uint64_t drain_s = 5;
   bool durable = false;
@@ -161,6 +162,12 @@ void add_options(CLI::App& program, arguments& to) {
   program
       .add_option("--pending-mb", to.pending_mb,
                   "Megabytes of replies that are not sent at which requests are not read")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20));
+  program
+      .add_option("--pending-client-mb", to.pending_client_mb,
+                  "Megabytes of replies of one connection that are not sent at which its requests "
+                  "are not read")
       ->capture_default_str()
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20));
   program
@@ -273,6 +280,7 @@ server_settings settings_of(const arguments& given) {
   made.threads = given.threads;
   made.max_connections = given.connections;
   made.pending_bytes_of_all = given.pending_mb << 20;
+  made.pending_bytes_of_one = given.pending_client_mb << 20;
   made.idle_timeout = std::chrono::seconds(given.idle_s);
   made.drain_timeout = std::chrono::seconds(given.drain_s);
   made.durable = given.durable;

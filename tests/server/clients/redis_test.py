@@ -199,6 +199,29 @@ def test_pipelines(directory):
         server.end()
 
 
+def test_a_pipeline_that_is_longer_than_all_buffers_needs_room_for_its_replies(directory):
+    key, number = "k" * 100, 120_000  # 16 MB of requests, and 60 MB of replies
+    server = started(directory, "cache", "--pending-client-mb", "100")
+    client = servers.client(2, port=server.port)
+    client.set(key, "v" * 500)
+    with client.pipeline(transaction=False) as many:
+        for _ in range(number):
+            many.get(key)
+        got = many.execute()
+    assert len(got) == number and set(got) == {"v" * 500}
+    server.end()
+    few = servers.start(PROGRAM, directory, "store")
+    client = redis.Redis(port=few.port, socket_timeout=2, retry=None)
+    client.set(key, "v" * 500)
+    with client.pipeline(transaction=False) as many:
+        for _ in range(number):
+            many.get(key)
+        assert isinstance(outcome(many, lambda p: p.execute()), redis.TimeoutError)
+    assert client.get(key) == b"v" * 500
+    assert few.metrics()["outlast_stalls_total"] > 0
+    few.end()
+
+
 def in_threads(number, work):
     wrong = []
 
@@ -391,18 +414,30 @@ def test_asyncio(directory):
     server.end()
 
 
+def subscribed(client):
+    with client.pubsub() as channels:
+        channels.subscribe("channel")
+        return channels.get_message(timeout=10)
+
+
 def test_commands_that_are_not_served_are_errors_and_do_not_end_the_connection(directory):
     server = started(directory, "store")
     client = servers.client(3, port=server.port)
     calls = [lambda r: r.publish("c", "m"), lambda r: r.xadd("x", {"a": 1}), lambda r: r.eval("return 1", 0),
              lambda r: r.setbit("b", 1, 1), lambda r: r.pfadd("p", 1), lambda r: r.geoadd("g", (1, 1, "m")),
              lambda r: r.sort("l"), lambda r: r.dump("k"), lambda r: r.move("k", 1), lambda r: r.blpop("l", 1)]
+    more = [lambda _: redis.Redis(port=server.port, db=1).get("a"),
+            lambda _: redis.Redis(port=server.port, protocol=3, cache_config=redis.cache.CacheConfig()).get("a"),
+            lambda _: subscribed(redis.Redis(port=server.port))]
     with client.client() as one:
         number = one.client_id()
         for call in calls:
             got = outcome(one, call)
             assert isinstance(got, redis.ResponseError), got
         assert one.client_id() == number
+    for call in more:
+        got = outcome(client, call)
+        assert isinstance(got, redis.ResponseError), got
     server.end()
 
 

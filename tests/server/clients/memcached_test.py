@@ -325,6 +325,10 @@ class ClientWithPassword(Client):
             raise pymemcache.exceptions.MemcacheClientError(reply)
 
 
+class PooledClientWithPassword(PooledClient):
+    client_class = ClientWithPassword
+
+
 def test_passwords(directory):
     secret = pathlib.Path(directory, "password")
     secret.write_text("open sesame\n", encoding="utf-8")
@@ -337,7 +341,8 @@ def test_passwords(directory):
             refused = wrong_of(lambda to=wrong: to.set("a", "stolen"), bmemcached.exceptions.MemcachedException)
             assert "Auth failure" in str(refused), refused
         assert bmemcached.Client(where, "any", "open sesame", socket_timeout=20).get("a") == "new"
-        values(ClientWithPassword(("127.0.0.1", server.port), timeout=20))
+        for kind in (ClientWithPassword, PooledClientWithPassword):
+            values(kind(("127.0.0.1", server.port), timeout=20))
         for value in ("name open", "opensesame"):
             text = Client(("127.0.0.1", server.port), timeout=20)
             wrong_of(lambda to=text, token=value: to.set("login", token, noreply=False), pymemcache.exceptions.MemcacheClientError)

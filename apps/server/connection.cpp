@@ -4,7 +4,9 @@
 #include <asio/error.hpp>
 
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -290,6 +292,15 @@ void connection::linger() {
         if (wrong) return self->abort();
         self->linger();
       });
+}
+
+/// A client that is idle, such as one in a pool, does not read the end, and would delay a drain. It
+/// has it when its system has acknowledged all bytes.
+void connection::end_if_received(time before) {
+  if (has_ended_ || !is_side_closed_ || last_use_ >= before) return;
+  int outstanding = 0;
+  if (::ioctl(stream_.plain().native_handle(), SIOCOUTQ, &outstanding) != 0) return;
+  if (outstanding == 0) abort();
 }
 
 void connection::abort() {

@@ -46,6 +46,8 @@ class connection final : public std::enable_shared_from_this<connection> {
   void release();
   /// Ends the connection when its replies are sent.
   void drain();
+  /// Ends the connection if its client has received all replies and their end before `before`.
+  void end_if_received(time before);
   /// Ends the connection immediately.
   void abort();
   /// Ends the connection if it was idle since `before`, its client does not close its side, or its

@@ -27,6 +27,10 @@ using stream = asio::generic::stream_protocol;
 
 constexpr std::chrono::seconds idle_interval{1};
 constexpr std::chrono::seconds lingering_time{2};
+constexpr std::chrono::milliseconds drained_interval{20};
+/// Time that a client has to read replies that its system has received, before a request that it
+/// sends afterwards is answered by a reset of the connection.
+constexpr std::chrono::milliseconds received_time{300};
 
 }  // namespace
 
@@ -59,6 +63,7 @@ void loop::drain() {
   asio::post(io_, [this] {
     const auto now = connections_.all;  // an end removes a connection from the list
     for (const auto& each : now) each->drain();
+    look_at_drained();
   });
 }
 
@@ -68,6 +73,7 @@ void loop::stop() {
     for (const auto& each : now) each->abort();
     connections_.held.clear();
     timer_.cancel();
+    drain_timer_.cancel();
     works_.reset();
     io_.stop();
   });
@@ -84,6 +90,17 @@ void loop::look_at_idle() {
     const auto shaking_before = now - in_.settings.tls.handshake_timeout;
     for (const auto& each : all) each->end_if_idle(before, now - lingering_time, shaking_before);
     look_at_idle();
+  });
+}
+
+void loop::look_at_drained() {
+  drain_timer_.expires_after(drained_interval);
+  drain_timer_.async_wait([this](const std::error_code& wrong) {
+    if (wrong) return;
+    const auto before = std::chrono::steady_clock::now() - received_time;
+    const auto all = connections_.all;
+    for (const auto& each : all) each->end_if_received(before);
+    look_at_drained();
   });
 }
 

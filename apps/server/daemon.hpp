@@ -27,7 +27,7 @@ namespace outlast::apps {
 /// One thread with its connections.
 class loop {
  public:
-  explicit loop(service& in) : in_(in), timer_(io_) {}
+  explicit loop(service& in) : in_(in), timer_(io_), drain_timer_(io_) {}
 
   /// Serves until stop(), in the calling thread.
   void run();
@@ -44,11 +44,13 @@ class loop {
 
  private:
   void look_at_idle();
+  void look_at_drained();
 
   service& in_;
   asio::io_context io_{1};
   asio::executor_work_guard<asio::io_context::executor_type> works_{io_.get_executor()};
   asio::steady_timer timer_;
+  asio::steady_timer drain_timer_;
   connections_of_loop connections_;
   std::atomic<bool> releases_{false};  ///< a call of release() is posted
 };

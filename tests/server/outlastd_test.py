@@ -104,6 +104,31 @@ def test_a_sigterm_under_load_answers_what_it_has_taken(directory):
     server.end()
 
 
+def test_idle_clients_do_not_delay_the_end_and_read_their_replies_afterwards(directory):
+    server = started(directory, "-s", f"{directory}/socket")
+    idle = [socket.create_connection(("127.0.0.1", server.port), 10) for _ in range(20)]
+    for each in idle[:10]:
+        each.sendall(b"PING\r\n")
+    with socket.socket(socket.AF_UNIX) as local:
+        local.connect(f"{directory}/socket")
+        local.sendall(b"PING\r\n")
+        assert recv_until(local, b"\r\n") == b"+PONG\r\n"
+        time.sleep(0.1)
+        began = time.monotonic()
+        assert server.end() == 0
+        assert time.monotonic() - began < 1.8
+        assert local.recv(10) == b""
+    for number, each in enumerate(idle):
+        with each:
+            if number < 5:
+                each.sendall(b"PING\r\n")  # resets the connection, and the reply that was received can be read
+            assert each.recv(100) == (b"+PONG\r\n" if number < 10 else b"")
+            try:
+                assert number >= 10 or each.recv(100) == b""
+            except ConnectionResetError:
+                assert number < 5
+
+
 def test_requests_that_are_cut_at_each_byte_have_the_same_answers(directory):
     server = started(directory)
     text = b"set k 0 0 5\r\nhello\r\nget k\r\nincr n 1\r\ndelete k\r\nquit\r\n"

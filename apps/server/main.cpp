@@ -123,31 +123,7 @@ void add_tls(CLI::App& program, arguments& to) {
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20));
 }
 
-void add_options(CLI::App& program, arguments& to) {
-  program
-      .add_option("pool", to.file,
-                  "File of the pool, or directory of the store; created if it is missing")
-      ->required();
-  program
-      .add_option("--mode", to.mode,
-                  "cache: items are evicted, and a kill removes the last 20 ms of changes; store: "
-                  "items stay, and a kill removes nothing")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"cache", "store"}));
-  add_sockets(program, to);
-  add_tls(program, to);
-  program
-      .add_option("-m,--memory-limit,--maxmemory-mb", to.memory_mb,
-                  "Megabytes of items beyond which the least used ones are evicted")
-      ->capture_default_str()
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 23));
-  program.add_flag("-M,--disable-evictions", to.never_evicts,
-                   "Refuse items instead of evicting others");
-  program
-      .add_option("--epoch-ms", to.epoch_ms,
-                  "Length of an epoch in milliseconds: a crash removes the last two")
-      ->capture_default_str()
-      ->check(CLI::Range(0.1, 10'000.0));
+void add_limits(CLI::App& program, arguments& to) {
   program.add_option("-t,--threads", to.threads, "Threads that serve connections")
       ->capture_default_str()
       ->check(CLI::Range(1U, 256U));
@@ -180,6 +156,34 @@ void add_options(CLI::App& program, arguments& to) {
                   "Seconds that pending replies have when the server ends")
       ->capture_default_str()
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{3600}));
+}
+
+void add_options(CLI::App& program, arguments& to) {
+  program
+      .add_option("pool", to.file,
+                  "File of the pool, or directory of the store; created if it is missing")
+      ->required();
+  program
+      .add_option("--mode", to.mode,
+                  "cache: items are evicted, and a kill removes the last 20 ms of changes; store: "
+                  "items stay, and a kill removes nothing")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cache", "store"}));
+  add_sockets(program, to);
+  add_tls(program, to);
+  program
+      .add_option("-m,--memory-limit,--maxmemory-mb", to.memory_mb,
+                  "Megabytes of items beyond which the least used ones are evicted")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 23));
+  program.add_flag("-M,--disable-evictions", to.never_evicts,
+                   "Refuse items instead of evicting others");
+  program
+      .add_option("--epoch-ms", to.epoch_ms,
+                  "Length of an epoch in milliseconds: a crash removes the last two")
+      ->capture_default_str()
+      ->check(CLI::Range(0.1, 10'000.0));
+  add_limits(program, to);
   program.add_flag("--durable", to.durable, "Each reply waits until what it reports is durable");
   program.add_flag("--enable-shutdown", to.allows_shutdown,
                    "Permit the command shutdown of memcached's protocol");

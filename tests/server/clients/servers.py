@@ -1,4 +1,5 @@
 """The servers that clients drive: outlastd, and the peers with which the expectations are checked."""
+import atexit
 import importlib.util
 import pathlib
 import shutil
@@ -103,6 +104,7 @@ class Peer:
         self.process = subprocess.Popen(
             [str(program), "--port", "0", "--unixsocket", self.path, "--save", "", "--appendonly", "no", "--databases", "1",
              "--dir", str(directory), "--loglevel", "warning"], stdout=subprocess.DEVNULL)
+        atexit.register(self.process.kill)  # a test that fails leaves no server
         end = time.monotonic() + 20
         while True:
             try:

@@ -75,12 +75,22 @@ bench-server: server-dependencies
 	@tools/build release "$(BUILD)/release" $(JOBS) outlastd
 	@tools/bench_server "$(BUILD)/release/bin/outlastd" $(ARGS)
 
-## test-server-protocols: the server's protocols beside memcached and redis-server, which must be installed; minutes
+## test-server-protocols: the server's protocols, without and with sockets, beside memcached and redis-server, which must be
+## installed; minutes
 test-server-protocols: test-dependencies
 	cmake --preset test >/dev/null
 	cmake --build --preset test -j $(JOBS) --target memcached_pipe resp_peer
 	tests/server/memcached_differential --pipe build/test/tests/bin/memcached_pipe $(ARGS)
 	tests/server/resp_differential build/test/tests/bin/resp_peer $(ARGS)
+	@tools/build release "$(BUILD)/release" $(JOBS) outlastd
+	tests/server/memcached_differential --outlastd "$(BUILD)/release/bin/outlastd" --mode cache $(ARGS)
+	tests/server/resp_differential "$(BUILD)/release/bin/outlastd" --outlastd store $(ARGS)
+
+## test-server-clients: redis-py, pymemcache and python-binary-memcached, installed from PyPI into build/clients, drive
+## outlastd; two minutes (ARGS='redis test_locks': one subject, and one of its tests)
+test-server-clients: clients-dependencies
+	@tools/build release "$(BUILD)/release" $(JOBS) outlastd
+	@tests/server/clients/run "$(BUILD)/release/bin/outlastd" "$(BUILD)/clients" $(ARGS)
 
 build-%:
 	@tools/build $* "$(BUILD)/$*" $(JOBS)

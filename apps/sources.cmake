@@ -47,6 +47,7 @@ if(OUTLAST_SERVER_PROGRAM)
       server/backups.cpp
       server/log.cpp
       server/main.cpp
+      server/password_file.cpp
       server/reply_releaser.cpp
       server/sockets.cpp
       server/tls_context.cpp

@@ -4,7 +4,9 @@
 #include <asio/error.hpp>
 
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -48,6 +50,7 @@ connection::connection(socket made, accepted_connection counted, service& in,
       among_(among),
       how_(how),
       protocol_(how.protocol),
+      options_(std::move(counted.options)),
       input_(input_bytes),
       last_use_(std::chrono::steady_clock::now()) {}
 
@@ -55,7 +58,7 @@ connection::~connection() { in_.counts.pending_bytes.fetch_sub(counted_); }
 
 void connection::begin() {
   stream_.plain().non_blocking(true);
-  if (protocol_ != spoken::either) talk_ = make_conversation(in_, protocol_, ends());
+  if (protocol_ != spoken::either) talk_ = make_conversation(in_, *options_, protocol_, ends());
   place_ = among_.all.insert(among_.all.end(), shared_from_this());
   if (stream_.is_tls()) return shake_hands();
   read();
@@ -146,9 +149,9 @@ void connection::process() {
 /// Passes input to the protocol. Returns whether it has more to do. Throws std::bad_alloc.
 bool connection::converse() {
   if (talk_ == nullptr) {
-    protocol_ = protocol_of({input_.data(), filled_}, !in_.settings.memcached.password.empty());
+    protocol_ = protocol_of({input_.data(), filled_});
     if (protocol_ == spoken::either) return false;
-    talk_ = make_conversation(in_, protocol_, ends());
+    talk_ = make_conversation(in_, *options_, protocol_, ends());
   }
   if (filled_ == 0 && !pauses_) return false;
   replies_.clear();
@@ -289,6 +292,15 @@ void connection::linger() {
         if (wrong) return self->abort();
         self->linger();
       });
+}
+
+/// A client that is idle, such as one in a pool, does not read the end, and would delay a drain. It
+/// has it when its system has acknowledged all bytes.
+void connection::end_if_received(time before) {
+  if (has_ended_ || !is_side_closed_ || last_use_ >= before) return;
+  int outstanding = 0;
+  if (::ioctl(stream_.plain().native_handle(), SIOCOUTQ, &outstanding) != 0) return;
+  if (outstanding == 0) abort();
 }
 
 void connection::abort() {

@@ -46,6 +46,8 @@ class connection final : public std::enable_shared_from_this<connection> {
   void release();
   /// Ends the connection when its replies are sent.
   void drain();
+  /// Ends the connection if its client has received all replies and their end before `before`.
+  void end_if_received(time before);
   /// Ends the connection immediately.
   void abort();
   /// Ends the connection if it was idle since `before`, its client does not close its side, or its
@@ -72,7 +74,8 @@ class connection final : public std::enable_shared_from_this<connection> {
   void linger();
   [[nodiscard]] server::resp_ends ends() const;
 
-  static constexpr std::size_t input_bytes = std::size_t{64} << 10;
+  /// More than a line of RESP may have, so that the protocol refuses a longer one with its cause.
+  static constexpr std::size_t input_bytes = (std::size_t{64} << 10) + 1024;
 
   counted_one is_open_;
   std::optional<counted_one> shakes_hands_;  ///< the handshake of TLS is not complete
@@ -82,6 +85,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   const listening& how_;
   spoken protocol_;
   std::list<std::shared_ptr<connection>>::iterator place_;
+  std::shared_ptr<const protocol_options> options_;  ///< of talk_
   std::unique_ptr<server::conversation> talk_;
   std::vector<char> input_;
   std::size_t filled_ = 0;  ///< bytes in `input_`

@@ -1,5 +1,6 @@
 #include <apps/server/daemon.hpp>
 
+#include <apps/server/password_file.hpp>
 #include <apps/server/sockets.hpp>
 
 #include <asio/buffer.hpp>
@@ -26,6 +27,10 @@ using stream = asio::generic::stream_protocol;
 
 constexpr std::chrono::seconds idle_interval{1};
 constexpr std::chrono::seconds lingering_time{2};
+constexpr std::chrono::milliseconds drained_interval{20};
+/// Time that a client has to read replies that its system has received, before a request that it
+/// sends afterwards is answered by a reset of the connection.
+constexpr std::chrono::milliseconds received_time{300};
 
 }  // namespace
 
@@ -58,6 +63,7 @@ void loop::drain() {
   asio::post(io_, [this] {
     const auto now = connections_.all;  // an end removes a connection from the list
     for (const auto& each : now) each->drain();
+    look_at_drained();
   });
 }
 
@@ -67,6 +73,7 @@ void loop::stop() {
     for (const auto& each : now) each->abort();
     connections_.held.clear();
     timer_.cancel();
+    drain_timer_.cancel();
     works_.reset();
     io_.stop();
   });
@@ -86,11 +93,23 @@ void loop::look_at_idle() {
   });
 }
 
+void loop::look_at_drained() {
+  drain_timer_.expires_after(drained_interval);
+  drain_timer_.async_wait([this](const std::error_code& wrong) {
+    if (wrong) return;
+    const auto before = std::chrono::steady_clock::now() - received_time;
+    const auto all = connections_.all;
+    for (const auto& each : all) each->end_if_received(before);
+    look_at_drained();
+  });
+}
+
 // ---- daemon ----
 
 daemon::daemon(const server_settings& settings, key_space& space, log& to)
     : settings_(settings),
       log_(to),
+      options_(std::make_shared<protocol_options>(settings.memcached, settings.resp)),
       service_{settings, space},
       signals_((loops_.push_back(std::make_unique<loop>(service_)), loops_[0]->context())),
       drained_(loops_[0]->context()) {
@@ -171,7 +190,8 @@ void daemon::accepted(accepting& on, loop& by, const std::error_code& wrong, str
     refuse(on, made);
     return accept(on);
   }
-  accepted_connection is_new{counted_one(service_.counts.connections), std::nullopt, nullptr};
+  accepted_connection is_new{counted_one(service_.counts.connections), options_, std::nullopt,
+                             nullptr};
   if (on.how.tls) {
     is_new.shakes_hands.emplace(service_.counts.handshakes);
     is_new.tls = tls_;
@@ -230,11 +250,29 @@ void daemon::await_signal() {
   });
 }
 
-/// Opens the log again, and loads the certificates for new connections. Files that are wrong leave
-/// the present ones in use.
+/// Opens the log again, and loads the password and the certificates for new connections. Files that
+/// are wrong leave the present ones in use.
 void daemon::read_files_again() {
-  log_.reopen();
-  log_.add("the log was opened again");
+  const std::string wrong_log = log_.reopen();
+  log_.add(wrong_log.empty() ? "the log was opened again"
+                             : "the previous file of the log stays in use: " + wrong_log);
+  read_password_again();
+  read_certificates_again();
+}
+
+void daemon::read_password_again() {
+  if (settings_.password_file.empty()) return;
+  try {
+    const auto fresh = std::make_shared<protocol_options>(*options_);
+    fresh->memcached.password = fresh->resp.password = password_in(settings_.password_file);
+    options_ = fresh;
+    log_.add("new connections use the password in " + settings_.password_file);
+  } catch (const std::exception& wrong) {
+    log_.add(std::string("the previous password stays in use: ") + wrong.what());
+  }
+}
+
+void daemon::read_certificates_again() {
   if (tls_ == nullptr) return;
   try {
     tls_ = load_tls(settings_.tls);

@@ -27,7 +27,7 @@ namespace outlast::apps {
 /// One thread with its connections.
 class loop {
  public:
-  explicit loop(service& in) : in_(in), timer_(io_) {}
+  explicit loop(service& in) : in_(in), timer_(io_), drain_timer_(io_) {}
 
   /// Serves until stop(), in the calling thread.
   void run();
@@ -44,11 +44,13 @@ class loop {
 
  private:
   void look_at_idle();
+  void look_at_drained();
 
   service& in_;
   asio::io_context io_{1};
   asio::executor_work_guard<asio::io_context::executor_type> works_{io_.get_executor()};
   asio::steady_timer timer_;
+  asio::steady_timer drain_timer_;
   connections_of_loop connections_;
   std::atomic<bool> releases_{false};  ///< a call of release() is posted
 };
@@ -84,6 +86,8 @@ class daemon {
   void refuse(accepting& on, asio::generic::stream_protocol::socket& made);
   void await_signal();
   void read_files_again();
+  void read_password_again();
+  void read_certificates_again();
   void begin_backup();
   void begin_drain();
   void await_drained();
@@ -91,6 +95,7 @@ class daemon {
 
   const server_settings& settings_;
   log& log_;
+  std::shared_ptr<const protocol_options> options_;  ///< of new connections
   std::shared_ptr<tls_context> tls_;  ///< of new connections; nullptr: no socket has TLS
   std::vector<std::unique_ptr<loop>> loops_;
   service service_;

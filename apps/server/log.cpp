@@ -36,13 +36,16 @@ void log::add(const std::string& line) noexcept {
   std::fflush(file_);
 }
 
-void log::reopen() noexcept {
-  if (path_.empty()) return;
+std::string log::reopen() {
+  if (path_.empty()) return {};
   std::FILE* const fresh = open(path_);
-  if (fresh == nullptr) return;
+  if (fresh == nullptr) {
+    return "the log " + path_ + " cannot be opened: " + std::generic_category().message(errno);
+  }
   const std::lock_guard lock(mutex_);
   std::fclose(file_);
   file_ = fresh;
+  return {};
 }
 
 }  // namespace outlast::apps

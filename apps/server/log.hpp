@@ -18,9 +18,9 @@ class log {
   log& operator=(const log&) = delete;
 
   void add(const std::string& line) noexcept;
-  /// Opens the file again, which was renamed, such as by logrotate. Goes on with the old one if
-  /// that fails.
-  void reopen() noexcept;
+  /// Opens the file again, which was renamed, such as by logrotate. Returns an empty text, or the
+  /// cause of a failure; the log then continues in the old file. Throws std::bad_alloc.
+  [[nodiscard]] std::string reopen();
 
  private:
   [[nodiscard]] static std::FILE* open(const std::string& path);

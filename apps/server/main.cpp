@@ -6,6 +6,7 @@
 #include <apps/server/daemon.hpp>
 #include <apps/server/key_space.hpp>
 #include <apps/server/log.hpp>
+#include <apps/server/password_file.hpp>
 #include <apps/server/settings.hpp>
 #include <apps/server/sockets.hpp>
 #include <outlast/base/error.hpp>
@@ -14,6 +15,7 @@
 #include <asio/signal_set.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -23,6 +25,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -58,6 +61,7 @@ struct arguments {
   std::size_t connections = 1024;
   std::uint64_t item_bytes = std::uint64_t{1} << 20;
   std::uint64_t pending_mb = 256;
+  std::uint64_t pending_client_mb = 8;
   std::uint64_t idle_s = 0;
   std::uint64_t drain_s = 5;
   bool durable = false;
@@ -125,6 +129,41 @@ void add_tls(CLI::App& program, arguments& to) {
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20));
 }
 
+void add_limits(CLI::App& program, arguments& to) {
+  program.add_option("-t,--threads", to.threads, "Threads that serve connections")
+      ->capture_default_str()
+      ->check(CLI::Range(1U, 256U));
+  program
+      .add_option("-c,--conn-limit,--maxclients", to.connections, "Maximum number of connections")
+      ->capture_default_str()
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20));
+  program.add_option("-I,--max-item-size", to.item_bytes, "Maximum size of an item, in bytes")
+      ->capture_default_str()
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::uint64_t{1024}, std::uint64_t{1} << 29));
+  program
+      .add_option("--pending-mb", to.pending_mb,
+                  "Megabytes of replies that are not sent at which requests are not read")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20));
+  program
+      .add_option("--pending-client-mb", to.pending_client_mb,
+                  "Megabytes of replies of one connection that are not sent at which its requests "
+                  "are not read")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20));
+  program
+      .add_option("--idle-timeout,--timeout", to.idle_s,
+                  "Seconds after which an idle connection is closed; 0: never")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 24));
+  program
+      .add_option("--drain-timeout", to.drain_s,
+                  "Seconds that pending replies have when the server ends")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{3600}));
+}
+
 void add_options(CLI::App& program, arguments& to) {
   program
       .add_option("pool", to.file,
@@ -150,38 +189,14 @@ void add_options(CLI::App& program, arguments& to) {
                   "Length of an epoch in milliseconds: a crash removes the last two")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 10'000.0));
-  program.add_option("-t,--threads", to.threads, "Threads that serve connections")
-      ->capture_default_str()
-      ->check(CLI::Range(1U, 256U));
-  program
-      .add_option("-c,--conn-limit,--maxclients", to.connections, "Maximum number of connections")
-      ->capture_default_str()
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20));
-  program.add_option("-I,--max-item-size", to.item_bytes, "Maximum size of an item, in bytes")
-      ->capture_default_str()
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::uint64_t{1024}, std::uint64_t{1} << 29));
-  program
-      .add_option("--pending-mb", to.pending_mb,
-                  "Megabytes of replies that are not sent at which requests are not read")
-      ->capture_default_str()
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20));
-  program
-      .add_option("--idle-timeout,--timeout", to.idle_s,
-                  "Seconds after which an idle connection is closed; 0: never")
-      ->capture_default_str()
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 24));
-  program
-      .add_option("--drain-timeout", to.drain_s,
-                  "Seconds that pending replies have when the server ends")
-      ->capture_default_str()
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{3600}));
+  add_limits(program, to);
   program.add_flag("--durable", to.durable, "Each reply waits until what it reports is durable");
   program.add_flag("--enable-shutdown", to.allows_shutdown,
                    "Permit the command shutdown of memcached's protocol");
   program.add_option("--password-file", to.password_file,
-                     "File with the password of RESP and of memcached's binary protocol; its text "
-                     "protocol is refused then");
+                     "File whose first line is the password of all clients. In memcached's text "
+                     "protocol the first request has it: set KEY 0 0 LENGTH, and as the value a "
+                     "name, a blank and the password");
   program.add_option("--backup-dir", to.backup.directory,
                      "Directory where BGSAVE and SIGUSR1 make backups");
   program
@@ -191,17 +206,6 @@ void add_options(CLI::App& program, arguments& to) {
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20));
   program.add_option("--log", to.log_file, "File of the log instead of standard error");
   program.add_option("-P,--pidfile", to.process_file, "File for the number of the process");
-}
-
-/// Returns the first line of a file. Throws std::runtime_error.
-std::string first_line_of(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  if (!std::getline(in, line) || line.empty()) {
-    throw std::runtime_error("the password file " + path +
-                             " cannot be read, or its first line is empty");
-  }
-  return line;
 }
 
 listening tcp(const std::string& address, int port, spoken protocol) {
@@ -283,7 +287,8 @@ server_settings settings_of(const arguments& given) {
   made.cache.epoch_length =
       std::chrono::microseconds(static_cast<std::int64_t>(given.epoch_ms * 1000));
   if (!given.password_file.empty()) {
-    made.resp.password = made.memcached.password = first_line_of(given.password_file);
+    made.password_file = given.password_file;
+    made.resp.password = made.memcached.password = password_in(given.password_file);
   }
   made.listen = sockets_of(given);
   const bool has_tls = std::any_of(made.listen.begin(), made.listen.end(),
@@ -293,6 +298,7 @@ server_settings settings_of(const arguments& given) {
   made.threads = given.threads;
   made.max_connections = given.connections;
   made.pending_bytes_of_all = given.pending_mb << 20;
+  made.pending_bytes_of_one = given.pending_client_mb << 20;
   made.idle_timeout = std::chrono::seconds(given.idle_s);
   made.drain_timeout = std::chrono::seconds(given.drain_s);
   made.durable = given.durable;
@@ -304,18 +310,27 @@ server_settings settings_of(const arguments& given) {
   return made;
 }
 
-/// Raises the limit of descriptors for so many connections, as far as that is permitted.
+/// Raises the limit of descriptors for so many connections, if that is permitted.
 void raise_limit(std::size_t connections, log& to) {
   constexpr rlim_t others = 64;
   rlimit now{};
   if (::getrlimit(RLIMIT_NOFILE, &now) != 0) return;
   const rlim_t wanted = connections + others;
   if (now.rlim_cur >= wanted) return;
-  now.rlim_cur = std::min(wanted, now.rlim_max);
-  ::setrlimit(RLIMIT_NOFILE, &now);
+  rlimit raised = now;
+  raised.rlim_cur = std::min(wanted, now.rlim_max);
+  std::string cause;
+  if (raised.rlim_cur > now.rlim_cur) {
+    if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) {
+      now = raised;
+    } else {
+      cause = " and cannot be raised: " + std::generic_category().message(errno);
+    }
+  }
   if (now.rlim_cur < wanted) {
     to.add("the limit of open files is " + std::to_string(now.rlim_cur) + ", less than " +
-           std::to_string(connections) + " connections need; raise it (LimitNOFILE=)");
+           std::to_string(connections) + " connections need" + cause +
+           "; raise it before the start (LimitNOFILE=)");
   }
 }
 

@@ -30,7 +30,9 @@ void reply_releaser::want(server::token wanted) {
 void reply_releaser::run() {
   // An epoch takes milliseconds. The clock has no call for its end.
   constexpr std::chrono::microseconds look_interval{50};
-  server::token reported = space_.items().durable_token();
+  // A reply can wait before this thread begins, and its token can be durable by then. So the first
+  // token that is read is reported.
+  server::token reported = 0;
   bool has_failed = false;
   while (!stops_.load()) {
     const server::token durable = space_.items().durable_token();

@@ -67,14 +67,12 @@ void add_metric(std::string& to, std::string_view name, std::string_view kind,
 
 }  // namespace
 
-spoken protocol_of(std::string_view first, bool has_password) {
+spoken protocol_of(std::string_view first) {
   constexpr std::size_t longest = 16;
   constexpr unsigned char binary = 0x80;
   if (first.empty()) return spoken::either;
   if (first.front() == '*') return spoken::resp;
   if (static_cast<unsigned char>(first.front()) == binary) return spoken::memcached;
-  // memcached's text protocol has no passwords.
-  if (has_password) return spoken::resp;
   const std::size_t end = first.find_first_of(" \r\n");
   if (end == first.npos && first.size() < longest) return spoken::either;
   const std::string_view word = first.substr(0, end);
@@ -83,17 +81,19 @@ spoken protocol_of(std::string_view first, bool has_password) {
   return is_there ? spoken::memcached : spoken::resp;
 }
 
-std::unique_ptr<server::conversation> make_conversation(service& in, spoken protocol,
+std::unique_ptr<server::conversation> make_conversation(service& in,
+                                                        const protocol_options& options,
+                                                        spoken protocol,
                                                         const server::resp_ends& ends) {
   server::item_space& items = in.space.items();
   switch (protocol) {
     case spoken::memcached:
-      return server::make_memcached_conversation(items, in.settings.memcached, in.memcached);
+      return server::make_memcached_conversation(items, options.memcached, in.memcached);
     case spoken::metrics: return std::make_unique<metrics_conversation>(in);
     case spoken::resp:
     case spoken::either: break;
   }
-  return server::make_resp_conversation(items, in.settings.resp, in.resp, ends);
+  return server::make_resp_conversation(items, options.resp, in.resp, ends);
 }
 
 void report_failed_handshake(service& in, const std::string& peer, const std::string& cause) {

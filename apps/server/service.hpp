@@ -6,6 +6,8 @@
 #include <apps/server/settings.hpp>
 #include <apps/server/tls_context.hpp>
 #include <outlast/server/conversation.hpp>
+#include <outlast/server/memcached.hpp>
+#include <outlast/server/resp.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -45,9 +47,16 @@ class counted_one {
   std::atomic<std::uint64_t>* in_;
 };
 
+/// The options of the protocols. A connection uses those of the time when it was accepted.
+struct protocol_options {
+  server::memcached_options memcached;
+  server::resp_options resp;
+};
+
 /// What the loops get of a connection that was accepted.
 struct accepted_connection {
   counted_one is_open;
+  std::shared_ptr<const protocol_options> options;
   std::optional<counted_one> shakes_hands;
   std::shared_ptr<tls_context> tls;  ///< nullptr: no TLS
 };
@@ -70,11 +79,11 @@ struct service {
 void report_failed_handshake(service& in, const std::string& peer, const std::string& cause);
 
 /// Returns the protocol that a client speaks whose first bytes are `first`, or spoken::either if
-/// they are not enough. With a password the text protocol of memcached is none of them.
-[[nodiscard]] spoken protocol_of(std::string_view first, bool has_password);
-/// Returns the protocol of a connection. Throws std::bad_alloc.
+/// they are not enough.
+[[nodiscard]] spoken protocol_of(std::string_view first);
+/// Returns the protocol of a connection. Requires: `options` outlive it. Throws std::bad_alloc.
 [[nodiscard]] std::unique_ptr<server::conversation> make_conversation(
-    service& in, spoken protocol, const server::resp_ends& ends);
+    service& in, const protocol_options& options, spoken protocol, const server::resp_ends& ends);
 /// Returns the numbers of the server as Prometheus reads them.
 [[nodiscard]] std::string metrics_of(service& in);
 

@@ -60,7 +60,8 @@ struct server_settings {
   std::size_t pending_bytes_of_all = std::size_t{256} << 20;
   std::chrono::seconds idle_timeout{0};  ///< 0: connections can be idle for ever
   std::chrono::seconds drain_timeout{5};
-  bool durable = false;  ///< all replies wait until they are durable
+  bool durable = false;       ///< all replies wait until they are durable
+  std::string password_file;  ///< empty: clients need no password
   server::memcached_options memcached;
   server::resp_options resp;
 };

@@ -12,6 +12,7 @@ outlast_sources(outlast_server server
   memcached/meta.cpp
   memcached/meta_flags.cpp
   memcached/stats.cpp
+  memcached/text_login.cpp
   resp/changes.cpp
   resp/client.cpp
   resp/command_info.cpp

@@ -175,7 +175,9 @@ class duel {
 
   void run_stream() {
     const auto of = static_cast<protocol>(make_.below(4));
-    const std::string stream = make_.stream(of);
+    std::string stream = make_.stream(of);
+    // A wrong first request of the text protocol would end the connection.
+    if (make_.once_in(2)) stream.insert(0, "set login 0 0 8\r\nn secret\r\n");
     fail_changes();
     now_ms_ += static_cast<std::int64_t>(make_.below(3000));
     const outcome whole =

@@ -1,4 +1,4 @@
-"""A real memcached and memcached_pipe, for tests/server/memcached_differential."""
+"""A real memcached, memcached_pipe and outlastd, for tests/server/memcached_differential."""
 
 import os
 import select
@@ -9,21 +9,18 @@ import sys
 import tempfile
 import time
 
-REPLY_TIMEOUT = 0.6
+REPLY_TIMEOUT = 0.6  # seconds, if both servers do not answer
+PATIENCE = 30  # seconds for a server that must answer
 
 
-class Memcached:
-    """A connection to a memcached that listens on a socket in a temporary folder."""
+class Server:
+    """A connection to a server that listens on a socket in a temporary folder."""
 
-    def __init__(self, program):
+    def __init__(self, command):
         self.folder = tempfile.mkdtemp(prefix="memcached-")
         self.path = os.path.join(self.folder, "socket")
-        command = [program, "-s", self.path, "-t", "1", "-m", "64", "-U", "0",
-                   "-o", "no_lru_maintainer,no_lru_crawler"]
-        if os.getuid() == 0:
-            command += ["-u", "root"]
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(100):
+        self.process = subprocess.Popen(command(self.folder, self.path), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(500):
             if os.path.exists(self.path):
                 break
             time.sleep(0.02)
@@ -66,6 +63,18 @@ class Memcached:
         shutil.rmtree(self.folder)
 
 
+class Memcached(Server):
+    def __init__(self, program):
+        user = ["-u", "root"] if os.getuid() == 0 else []
+        super().__init__(lambda _, path: [program, "-s", path, "-t", "1", "-m", "64", "-U", "0",
+                                          "-o", "no_lru_maintainer,no_lru_crawler", *user])
+
+
+class Outlastd(Server):
+    def __init__(self, program, mode):
+        super().__init__(lambda folder, path: [program, "-p", "0", "-s", path, "--mode", mode, f"{folder}/{mode}"])
+
+
 class Pipe:
     """A process of memcached_pipe; a new one for each connection."""
 
@@ -96,27 +105,45 @@ class Pipe:
                 sys.exit(f"memcached_pipe ended with status {self.process.returncode}")
 
 
+class Exchange:
+    """Bytes that are sent to a server, and its replies."""
+
+    def __init__(self, server, data, end):
+        self.server, self.data, self.end = server, memoryview(data), end
+        self.replies, self.is_closed = bytearray(), False
+
+    def run(self, timeout=REPLY_TIMEOUT):
+        """Continues until the end mark, the end of the connection, or a pause of `timeout` seconds."""
+        source, sink = self.server.files()
+        while not self.is_closed and not self.is_ended():
+            readable, writable, _ = select.select([source], [sink] if self.data else [], [], timeout)
+            if not readable and not writable:
+                return
+            if writable:
+                try:
+                    self.data = self.data[self.server.write(self.data) or 0:]
+                except BlockingIOError:
+                    pass
+                except OSError:
+                    self.data = b""
+            if readable:
+                more = self.server.read()
+                self.is_closed = not more
+                self.replies += more
+
+    def is_ended(self):
+        return self.replies.endswith(self.end)
+
+    def result(self):
+        """(the replies without the end mark, whether the end mark came, whether the connection is closed)"""
+        is_ended = self.is_ended()
+        return bytes(self.replies[:-len(self.end)] if is_ended else self.replies), is_ended, self.is_closed
+
+
 def replies_of(server, data, end):
-    """(the replies without the end mark, whether the end mark came, whether the connection is closed)"""
-    replies, data = bytearray(), memoryview(data)
-    source, sink = server.files()
-    while not replies.endswith(end):
-        readable, writable, _ = select.select([source], [sink] if data else [], [], REPLY_TIMEOUT)
-        if not readable and not writable:
-            return bytes(replies), False, False
-        if writable:
-            try:
-                data = data[server.write(data) or 0:]
-            except BlockingIOError:
-                pass
-            except OSError:
-                data = b""
-        if readable:
-            more = server.read()
-            if not more:
-                return bytes(replies), False, True
-            replies += more
-    return bytes(replies[:-len(end)]), True, False
+    exchange = Exchange(server, data, end)
+    exchange.run(PATIENCE)
+    return exchange.result()
 
 
 class Numbers:

@@ -2,12 +2,15 @@
 
 usage: outlastd_test.py PROGRAM [name of a test]
 """
+import ctypes
+import errno
 import os
 import pathlib
 import random
 import resource
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -101,6 +104,31 @@ def test_a_sigterm_under_load_answers_what_it_has_taken(directory):
     server.end()
 
 
+def test_idle_clients_do_not_delay_the_end_and_read_their_replies_afterwards(directory):
+    server = started(directory, "-s", f"{directory}/socket")
+    idle = [socket.create_connection(("127.0.0.1", server.port), 10) for _ in range(20)]
+    for each in idle[:10]:
+        each.sendall(b"PING\r\n")
+    with socket.socket(socket.AF_UNIX) as local:
+        local.connect(f"{directory}/socket")
+        local.sendall(b"PING\r\n")
+        assert recv_until(local, b"\r\n") == b"+PONG\r\n"
+        time.sleep(0.1)
+        began = time.monotonic()
+        assert server.end() == 0
+        assert time.monotonic() - began < 1.8
+        assert local.recv(10) == b""
+    for number, each in enumerate(idle):
+        with each:
+            if number < 5:
+                each.sendall(b"PING\r\n")  # resets the connection, and the reply that was received can be read
+            assert each.recv(100) == (b"+PONG\r\n" if number < 10 else b"")
+            try:
+                assert number >= 10 or each.recv(100) == b""
+            except ConnectionResetError:
+                assert number < 5
+
+
 def test_requests_that_are_cut_at_each_byte_have_the_same_answers(directory):
     server = started(directory)
     text = b"set k 0 0 5\r\nhello\r\nget k\r\nincr n 1\r\ndelete k\r\nquit\r\n"
@@ -146,6 +174,19 @@ def test_garbage_ends_connections_and_not_the_server(directory):
         assert client.recv(65536).startswith(b"-ERR Protocol error")
     with served.Lines(server.port) as client:
         assert client.set(b"alive", b"yes") == b"STORED"
+    server.end()
+
+
+def test_a_line_that_is_too_long_is_refused_with_its_cause(directory):
+    server = started(directory)
+    for line in (b"A" * 70_000, b"A" * 65_536 + b"\r\n", b"A" * 65_537):
+        with socket.create_connection(("127.0.0.1", server.port), 10) as client:
+            client.sendall(b"PING\r\n" + line)
+            assert recv_until(client, b"request\r\n") == b"+PONG\r\n-ERR Protocol error: too big inline request\r\n"
+            assert client.recv(10) == b""
+    with socket.create_connection(("127.0.0.1", server.port), 10) as client:
+        client.sendall(b"PING " + b"x" * 65_000 + b"\r\n")
+        assert recv_until(client, b"x\r\n") == b"$65000\r\n" + b"x" * 65_000 + b"\r\n"
     server.end()
 
 
@@ -326,13 +367,99 @@ def test_a_password_is_required_and_the_log_is_opened_again(directory):
         client.sendall(b"*2\r\n$4\r\nAUTH\r\n$11\r\nopen sesame\r\n*1\r\n$4\r\nPING\r\n")
         assert recv_until(client, b"+PONG\r\n") == b"+OK\r\n+PONG\r\n"
     log.rename(directory + "/old.log")
-    server.process.send_signal(signal.SIGHUP)
-    end = time.monotonic() + 10
-    while not log.exists() or "opened again" not in log.read_text():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    hang_up(server, log, "opened again")
+    # A log that cannot be opened leaves the old one in use, which states the cause.
+    log.rename(directory + "/older.log")
+    log.mkdir()
+    hang_up(server, pathlib.Path(directory, "older.log"), f"stays in use: the log {log} cannot be opened: Is a directory")
+    assert pathlib.Path(directory, "older.log").read_text().count("opened again") == 1
+    log.rmdir()
+    hang_up(server, log, "opened again")
     server.end()
     assert "all items are durable" in log.read_text()
+
+
+def hang_up(server, log, text):
+    """Lets a server read its files again, and waits for a text in the log."""
+    server.process.send_signal(signal.SIGHUP)
+    end = time.monotonic() + 10
+    while not log.exists() or text not in log.read_text():
+        assert time.monotonic() < end, (text, log.exists() and log.read_text())
+        time.sleep(0.01)
+
+
+def answer_of(server, request):
+    with socket.create_connection(("127.0.0.1", server.port), 10) as client:
+        client.sendall(request)
+        return client.recv(1000)
+
+
+def test_a_hangup_reads_the_password_again(directory):
+    secret = pathlib.Path(directory, "password")
+    secret.write_text("first\n")
+    log = pathlib.Path(directory, "server.log")
+    server = started(directory, "--password-file", str(secret), "--log", str(log))
+
+    def check(right, wrong):
+        assert answer_of(server, b"AUTH %s\r\n" % right) == b"+OK\r\n"
+        assert answer_of(server, b"AUTH %s\r\n" % wrong).startswith(b"-WRONGPASS")
+        for password, status in ((right, 0), (wrong, 0x20)):
+            text = b"n " + password
+            assert (answer_of(server, b"set login 0 0 %d\r\n%s\r\n" % (len(text), text)) == b"STORED\r\n") == (status == 0)
+            token = b"\0n\0" + password
+            head = struct.pack(">BBHBBHIIQ", 0x80, 0x21, 5, 0, 0, 0, 5 + len(token), 0, 0)
+            assert answer_of(server, head + b"PLAIN" + token)[6:8] == bytes([0, status])
+
+    with socket.create_connection(("127.0.0.1", server.port), 10) as early:
+        early.sendall(b"AUTH first\r\n")
+        assert recv_until(early, b"\r\n") == b"+OK\r\n"
+        check(b"first", b"second")
+        secret.write_text("second\n")
+        hang_up(server, log, f"new connections use the password in {secret}")
+        check(b"second", b"first")
+        for change in (lambda: secret.write_text("\nthird\n"), secret.unlink):
+            change()
+            log.write_text("")
+            hang_up(server, log, f"the previous password stays in use: the password file {secret} cannot be read")
+            check(b"second", b"third")
+        early.sendall(b"SET a 1\r\nPING\r\n")  # it has authenticated itself
+        assert recv_until(early, b"+PONG\r\n") == b"+OK\r\n+PONG\r\n"
+    server.end()
+
+
+def deny_limits():
+    """Lets the kernel refuse that this process changes its limits, as a sandbox may."""
+    number = {"x86_64": 302, "aarch64": 261}[os.uname().machine]  # prlimit64
+    load, jump, give = 0x20, 0x15, 0x06
+    refuse = 0x00050000 | errno.EPERM
+    # The third argument is the new limit, or 0.
+    rules = [(load, 0, 0, 0), (jump, 0, 4, number), (load, 0, 0, 32), (jump, 0, 1, 0), (give, 0, 0, 0x7fff0000),
+             (give, 0, 0, refuse), (give, 0, 0, 0x7fff0000)]
+    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in rules))
+    head = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(rules), ctypes.addressof(program)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, ctypes.byref(head), 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def test_a_limit_of_files_that_cannot_be_raised_is_in_the_log(directory):
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    def lower(hard):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))
+
+    server = served.Server(PROGRAM, directory, "-c", "1000").start(preexec_fn=lambda: (lower(before[1]), deny_limits()))
+    assert "the limit of open files is 200, less than 1000 connections need and cannot be raised: Operation not permitted; " \
+        "raise it before the start" in server.text(), server.text()
+    with served.Lines(server.port) as client:  # it serves with fewer connections
+        assert client.set(b"a", b"b") == b"STORED"
+    server.end()
+    few = served.Server(PROGRAM, directory, "-c", "1000", name="few.pool").start(preexec_fn=lambda: lower(300))
+    assert "the limit of open files is 300, less than 1000 connections need; raise it" in few.text(), few.text()
+    few.end()
+    many = served.Server(PROGRAM, directory, "-c", "300", name="many.pool").start(preexec_fn=lambda: lower(before[1]))
+    assert many.text().count("the limit of open files") == 2, many.text()  # of the others, in the same log
+    many.end()
 
 
 def test_flush_all_and_expiry_outlive_a_kill(directory):

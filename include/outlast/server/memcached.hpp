@@ -16,6 +16,10 @@
 //   - an O that is too long is refused before the command has an effect
 //   - keys are returned in base64 if the command has b, whichever command stored them
 //   - t is 0 for an item that the command lets expire; exp= of me is the time that remains
+//   - with a password, any name of a user is valid, and both protocols have the password; memcached
+//     has it in the binary protocol with -S, in the text protocol with -Y. As with -Y, the first
+//     request is a set whose value is a name, a blank and the password, which can have blanks here.
+//     A wrong first request ends the connection; memcached discards the bytes that have arrived
 //
 // A client of the binary protocol can see these:
 //
@@ -27,7 +31,6 @@
 //   - flush with a time that has passed has its effect
 //   - lengths of 2 GB and more are too large; memcached waits for them
 //   - stat has no names of memcached's memory management; sizes_enable is not found
-//   - with a password, any name of a user is valid
 //
 // In both, a command that reads or changes the value of an item with parts is an error. Commands
 // that remove or replace an item, or change its time, have their effect.
@@ -66,8 +69,8 @@ struct memcached_options {
   /// Stops the server: immediately, or after the requests that it has (graceful). Empty: `shutdown`
   /// is refused, as in memcached by default. Called within feed().
   std::function<void(bool is_graceful)> shut_down = {};
-  /// If it is not empty, clients must send it by SASL's mechanism PLAIN, with any name. Then the
-  /// text protocol is refused.
+  /// If it is not empty, clients must send it with any name: by SASL's mechanism PLAIN in the
+  /// binary protocol, and as the value of the first request in the text protocol.
   std::string password = {};
 };
 

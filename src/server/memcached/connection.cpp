@@ -1,6 +1,9 @@
 // The first byte of a connection chooses memcached's text or binary protocol.
 #include <src/server/memcached/binary_conversation.hpp>
 #include <src/server/memcached/text_conversation.hpp>
+#include <src/server/memcached/text_login.hpp>
+
+#include <optional>
 
 namespace outlast::server {
 
@@ -8,7 +11,8 @@ namespace memcached {
 
 namespace {
 
-/// Chooses the protocol, and counts the connection while it exists.
+/// Chooses the protocol, and counts the connection while it exists. A client of the text protocol
+/// begins with the password, if there is one. The binary protocol has commands for it.
 class choosing_conversation final : public conversation {
  public:
   choosing_conversation(item_space& space, const memcached_options& options,
@@ -21,6 +25,7 @@ class choosing_conversation final : public conversation {
   choosing_conversation& operator=(const choosing_conversation&) = delete;
 
   fed feed(std::string_view bytes, std::int64_t now_ms, std::string& replies) override {
+    if (login_) return log_in(bytes, now_ms, replies);
     if (chosen_ == nullptr) {
       if (bytes.empty()) return {};
       if (bytes.front() == request_magic) {
@@ -28,19 +33,29 @@ class choosing_conversation final : public conversation {
       } else if (options_.password.empty()) {
         chosen_ = std::make_unique<text_conversation>(space_, options_, counters_);
       } else {
-        replies += "CLIENT_ERROR unauthenticated: use the binary protocol with SASL\r\n";
-        fed refused{.taken = bytes.size()};
-        refused.closes = true;
-        return refused;
+        login_.emplace(options_);
+        return log_in(bytes, now_ms, replies);
       }
     }
     return chosen_->feed(bytes, now_ms, replies);
   }
 
  private:
+  fed log_in(std::string_view bytes, std::int64_t now_ms, std::string& replies) {
+    const fed done = login_->feed(bytes, replies);
+    if (!login_->has_succeeded()) return done;
+    chosen_ = std::make_unique<text_conversation>(space_, options_, counters_);
+    login_.reset();
+    if (done.taken == bytes.size()) return done;
+    fed rest = chosen_->feed(bytes.substr(done.taken), now_ms, replies);
+    rest.taken += done.taken;
+    return rest;
+  }
+
   item_space& space_;
   const memcached_options& options_;
   memcached_counters& counters_;
+  std::optional<text_login> login_;
   std::unique_ptr<conversation> chosen_;
 };
 

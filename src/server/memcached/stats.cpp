@@ -81,7 +81,9 @@ void item_commands::settings_stats(std::string_view protocol, stat_adder add) {
   add("shutdown_command", options_.shut_down ? "yes" : "no");
   add("detail_enabled", "no");
   add("cas_enabled", "yes");
-  add("auth_enabled_sasl", options_.password.empty() ? "no" : "yes");
+  const std::string_view has_password = options_.password.empty() ? "no" : "yes";
+  add("auth_enabled_sasl", has_password);
+  add("auth_enabled_ascii", has_password);
   add("binding_protocol", protocol);
   add("item_size_max", decimal(options_.max_item_bytes).text());
   add("flush_enabled", "yes");

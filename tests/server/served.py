@@ -26,10 +26,14 @@ class Server:
         return [self.program, "-p", str(self.port), "--durable-port", str(self.durable_port),
                 "--metrics-port", str(self.metrics_port), *self.options, str(self.pool)]
 
-    def start(self, timeout=20, **popen):
-        self.log = open(self.directory / "log", "a+", encoding="utf-8")
-        self.process = subprocess.Popen(self.command(), stdout=subprocess.DEVNULL, stderr=self.log, **popen)
+    def launch(self, **popen):
+        """Starts the server, and does not wait until it listens."""
+        with open(self.directory / "log", "a", encoding="utf-8") as log:
+            self.process = subprocess.Popen(self.command(), stdout=subprocess.DEVNULL, stderr=log, **popen)
         atexit.register(self.process.kill)  # a test that fails leaves no server
+
+    def start(self, timeout=20, **popen):
+        self.launch(**popen)
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             if self.process.poll() is not None:

@@ -216,6 +216,8 @@ def main():
             run.run()
         except (Loss, kill_subjects.Wrong, AssertionError) as wrong:
             loss = str(wrong)
+        except OSError as wrong:
+            loss = f"after {run.kills.total()} kills, a server that was started again does not answer: {wrong}"
         if loss and run.server.process.poll() is None:
             run.server.kill()
         kept = run.keep(loss) if loss and not given.wrong else None

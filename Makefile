@@ -17,7 +17,7 @@ CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 SUITES := tools/run_suites --build "$(BUILD)" --jobs $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo demo-server kill-server loss-window bench-server compare-hits test test-all check bench bench-quick bench-large bench-scaling bench-store bench-pools test-dax crash crash-long kill soak powercut store-differential fuzz format package test-package docs generated golden clean
+.PHONY: build demo demo-server kill-server loss-window bench-server compare-hits compare-loops measure-server test test-all check bench bench-quick bench-large bench-scaling bench-store bench-pools test-dax crash crash-long kill soak powercut store-differential fuzz format package test-package docs generated golden clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
@@ -87,6 +87,17 @@ loss-window: server-dependencies
 compare-hits: server-dependencies
 	@tools/build release "$(BUILD)/release" $(JOBS) outlastd cache_replay
 	@tools/compare_hits "$(BUILD)/release/bin/outlastd" "$(BUILD)/release/bin/cache_replay" $(ARGS)
+
+## compare-loops: the loops of outlastd, which use Asio, beside one over epoll alone; some minutes
+compare-loops: server-dependencies
+	@tools/build release "$(BUILD)/release" $(JOBS) outlastd epoll_server
+	@tools/compare_loops "$(BUILD)/release/bin/outlastd" "$(BUILD)/release/bin/epoll_server" $(ARGS)
+
+## measure-server: memory under overwrites, the opening after a kill, and pauses, beside memcached and Redis; ten minutes
+measure-server: server-dependencies
+	@tools/build release "$(BUILD)/release" $(JOBS) outlastd
+	@for what in memory opening pauses; do \
+	  tools/measure_server $$what "$(BUILD)/release/bin/outlastd" $(ARGS) || exit 1; done
 
 ## bench-server: outlastd beside memcached and Redis, in turn; some minutes
 bench-server: server-dependencies

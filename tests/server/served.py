@@ -2,6 +2,7 @@
 import atexit
 import os
 import pathlib
+import random
 import signal
 import socket
 import subprocess
@@ -10,7 +11,7 @@ import time
 
 
 class Server:
-    """outlastd with a pool of its own. Ports are chosen by the system; only loopback is used."""
+    """outlastd with a pool of its own. Only loopback is used."""
 
     def __init__(self, program, directory, *options, name="items.pool"):
         self.program = str(program)
@@ -116,9 +117,14 @@ class Lines:
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Returns a port below those that the system gives to clients: one of these could take it while the server is down."""
+    while True:
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", random.randrange(12000, 32000)))
+                return probe.getsockname()[1]
+            except OSError:
+                continue
 
 
 def temporary():

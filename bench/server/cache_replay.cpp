@@ -44,7 +44,7 @@ class trace {
     // After 80,000 requests, a scan reads 20,000 keys that are never read again.
     constexpr std::uint64_t period = 100'000;
     constexpr std::uint64_t of_scan = 20'000;
-    const bool is_scan = scans_ && ++place_ % period >= period - of_scan;
+    const bool is_scan = scans_ && place_++ % period >= period - of_scan;
     return is_scan ? next_cold_++ : zipf_(random_);
   }
 

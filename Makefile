@@ -80,8 +80,8 @@ kill-server: server-dependencies
 ## loss-window: how much 200 kills remove on the usual port of a cache, without and with other load; four minutes
 loss-window: server-dependencies
 	@tools/build release "$(BUILD)/release" $(JOBS) outlastd
-	@tools/loss_window "$(BUILD)/release/bin/outlastd" $(ARGS)
-	@tools/loss_window "$(BUILD)/release/bin/outlastd" --load $(ARGS)
+	@tools/loss_window "$(BUILD)/release/bin/outlastd" $(ARGS); quiet=$$?; \
+	tools/loss_window "$(BUILD)/release/bin/outlastd" --load $(ARGS); exit $$((quiet | $$?))
 
 ## compare-hits: how often outlastd and memcached have an item, with the same limit of memory; two minutes
 compare-hits: server-dependencies

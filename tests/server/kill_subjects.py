@@ -126,6 +126,8 @@ class Items:
     """Keys whose values have versions that count up. Each seventh version is a deletion."""
 
     client = served.Lines
+    writers = WRITERS
+    keeps_others = True
     keys = 25
 
     def __init__(self, subject):
@@ -232,6 +234,8 @@ class Transactions:
     """Groups of items. Each transaction changes all items of a group."""
 
     client = Resp
+    writers = WRITERS
+    keeps_others = True
     groups = 8
 
     def __init__(self, subject):
@@ -343,6 +347,8 @@ class Evicted:
     """
 
     client = served.Lines
+    writers = WRITERS
+    keeps_others = False  # it evicts them
     first_reply = staticmethod(Items.first_reply)
     newest = 20
     keys = 10
@@ -418,6 +424,7 @@ class Subject:
     waits: bool = False    # WAIT acknowledges, not the reply
     has_parts: bool = False
     is_whole: bool = True  # false: without MULTI, which must be found
+    may_lose: bool = False  # the last changes; those that are left are the first ones
 
 
 STORE = ("--mode", "store")

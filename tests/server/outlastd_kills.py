@@ -1,7 +1,7 @@
 """Kills outlastd under load, again and again, and compares what it has afterwards with what it had acknowledged.
 
 The kills come at random moments: under load, while the server ends after a SIGTERM, and while it opens what the last kill
-left. Some thousand items that no client changes must stay, too. kill_subjects.py has the loads. The first loss ends the
+left. Some thousand items that no client changes must stay, too. kill_subjects.py and kill_sequences.py have the loads. The first loss ends the
 program with status 1; a directory then has a copy of the files as the kill left them, the log and the description.
 
 With --wrong, the server or the use of it is wrong, and this program must find that:
@@ -27,9 +27,11 @@ import sys
 import tempfile
 import time
 
+import kill_sequences
 import kill_subjects
 import served
 
+SUBJECTS = {**kill_subjects.SUBJECTS, **kill_sequences.SUBJECTS}
 FIRST = "cache, durable port, memcached"
 MAX_LIFE_SECONDS = 0.06
 STAYING = 2000  # items that no client changes
@@ -44,7 +46,7 @@ class Run:
 
     def __init__(self, given, directory):
         self.given = given
-        self.subject = kill_subjects.SUBJECTS[given.subject]
+        self.subject = SUBJECTS[given.subject]
         if given.wrong == "undurable":
             self.subject = dataclasses.replace(self.subject, port="port", first=(), waits=False)
         if given.wrong == "torn":
@@ -57,19 +59,18 @@ class Run:
         self.kills = collections.Counter()
         self.first_answers = []
         self.acknowledged = 0
-        self.evicts = self.subject.model is kill_subjects.Evicted
         self.writers = []
 
     def run(self):
         self.start()
-        if not self.evicts:
+        if self.model.keeps_others:
             self.fill()
         while self.kills.total() < self.given.kills:
             self.live()
             self.leave()
             self.start()
             self.compare()
-        self.compare_staying(range(0 if self.evicts else STAYING))
+        self.compare_staying(range(STAYING if self.model.keeps_others else 0))
         if (status := self.server.end()) != 0:
             raise Loss(f"the server ends with status {status}")
         if self.acknowledged < self.given.kills:
@@ -92,7 +93,7 @@ class Run:
         """Loads the server for a moment, and kills it."""
         port = getattr(self.server, self.subject.port)
         self.writers = [kill_subjects.Load(self.subject, self.model, i, port, self.random.random())
-                        for i in range(kill_subjects.WRITERS)]
+                        for i in range(self.model.writers)]
         for writer in self.writers:
             writer.start()
         time.sleep(self.random.uniform(0.0, MAX_LIFE_SECONDS))
@@ -143,7 +144,7 @@ class Run:
         problems = list(self.model.compare(self.server, seen))
         if problems:
             raise Loss(f"after {self.kills.total()} kills: " + "; ".join(problems[:5]))
-        if not self.evicts:
+        if self.model.keeps_others:
             self.compare_staying(self.random.sample(range(STAYING), 50))
 
     def compare_staying(self, numbers):
@@ -192,7 +193,7 @@ def remove(path):
 def arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("program", nargs="?")
-    parser.add_argument("--subject", default=FIRST, choices=list(kill_subjects.SUBJECTS))
+    parser.add_argument("--subject", default=FIRST, choices=list(SUBJECTS))
     parser.add_argument("--kills", type=int, default=25)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--directory", help="where the server has its files; default: a temporary one in memory")
@@ -206,7 +207,7 @@ def arguments():
 def main():
     given = arguments()
     if given.list:
-        print("\n".join(kill_subjects.SUBJECTS))
+        print("\n".join(SUBJECTS))
         return 0
     began = time.monotonic()
     loss = None

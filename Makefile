@@ -17,7 +17,7 @@ CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 SUITES := tools/run_suites --build "$(BUILD)" --jobs $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo demo-server bench-server test test-all check bench bench-quick bench-large bench-scaling bench-store bench-pools test-dax crash crash-long kill soak powercut store-differential fuzz format package test-package docs generated golden clean
+.PHONY: build demo demo-server kill-server loss-window bench-server compare-hits compare-loops measure-server test test-all check bench bench-quick bench-large bench-scaling bench-store bench-pools test-dax crash crash-long kill soak powercut store-differential fuzz format package test-package docs generated golden clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
@@ -69,6 +69,35 @@ test-dax: dax-dependencies
 demo-server: server-dependencies
 	@tools/build release "$(BUILD)/release" $(JOBS) outlastd
 	@tools/demo_server "$(BUILD)/release/bin/outlastd" $(ARGS)
+
+## kill-server: outlastd is killed KILLS times in all modes that lose nothing, JOBS servers at a time; five minutes on two
+## CPUs. Exits with 1 at the first loss and keeps its files (ARGS='--subject store --seed 7')
+kill-server: server-dependencies
+	@tools/build release "$(BUILD)/release" $(JOBS) outlastd
+	@tools/kill_server "$(BUILD)/release/bin/outlastd" --kills $(KILLS) --jobs $(JOBS) \
+	  --results "$(BUILD)/kill-server.jsonl" $(ARGS)
+
+## loss-window: how much 200 kills remove on the usual port of a cache, without and with other load; four minutes
+loss-window: server-dependencies
+	@tools/build release "$(BUILD)/release" $(JOBS) outlastd
+	@tools/loss_window "$(BUILD)/release/bin/outlastd" $(ARGS); quiet=$$?; \
+	tools/loss_window "$(BUILD)/release/bin/outlastd" --load $(ARGS); exit $$((quiet | $$?))
+
+## compare-hits: how often outlastd and memcached have an item, with the same limit of memory; two minutes
+compare-hits: server-dependencies
+	@tools/build release "$(BUILD)/release" $(JOBS) outlastd cache_replay
+	@tools/compare_hits "$(BUILD)/release/bin/outlastd" "$(BUILD)/release/bin/cache_replay" $(ARGS)
+
+## compare-loops: the loops of outlastd, which use Asio, beside one over epoll alone; some minutes
+compare-loops: server-dependencies
+	@tools/build release "$(BUILD)/release" $(JOBS) outlastd epoll_server
+	@tools/compare_loops "$(BUILD)/release/bin/outlastd" "$(BUILD)/release/bin/epoll_server" $(ARGS)
+
+## measure-server: memory under overwrites, the opening after a kill, and pauses, beside memcached and Redis; ten minutes
+measure-server: server-dependencies
+	@tools/build release "$(BUILD)/release" $(JOBS) outlastd
+	@for what in memory opening pauses; do \
+	  tools/measure_server $$what "$(BUILD)/release/bin/outlastd" $(ARGS) || exit 1; done
 
 ## bench-server: outlastd beside memcached and Redis, in turn; some minutes
 bench-server: server-dependencies

@@ -6,7 +6,11 @@
 namespace outlast::apps {
 
 reply_releaser::reply_releaser(key_space& space, std::function<void()> released)
-    : space_(space), released_(std::move(released)), thread_([this] { run(); }) {}
+    : space_(space),
+      released_(std::move(released)),
+      // The token is read here: before the thread runs, a reply can begin to wait and its token can
+      // become durable.
+      thread_([this, reported = space.items().durable_token()] { run(reported); }) {}
 
 reply_releaser::~reply_releaser() {
   {
@@ -27,12 +31,9 @@ void reply_releaser::want(server::token wanted) {
   wakes_.notify_one();
 }
 
-void reply_releaser::run() {
+void reply_releaser::run(server::token reported) {
   // An epoch takes milliseconds. The clock has no call for its end.
   constexpr std::chrono::microseconds look_interval{50};
-  // A reply can wait before this thread begins, and its token can be durable by then. So the first
-  // token that is read is reported.
-  server::token reported = 0;
   bool has_failed = false;
   while (!stops_.load()) {
     const server::token durable = space_.items().durable_token();

@@ -28,7 +28,7 @@ class reply_releaser {
   void want(server::token wanted);
 
  private:
-  void run();
+  void run(server::token reported);
 
   key_space& space_;
   std::function<void()> released_;

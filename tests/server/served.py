@@ -2,6 +2,7 @@
 import atexit
 import os
 import pathlib
+import random
 import signal
 import socket
 import subprocess
@@ -10,7 +11,7 @@ import time
 
 
 class Server:
-    """outlastd with a pool of its own. Ports are chosen by the system; only loopback is used."""
+    """outlastd with a pool of its own. Only loopback is used."""
 
     def __init__(self, program, directory, *options, name="items.pool"):
         self.program = str(program)
@@ -26,10 +27,14 @@ class Server:
         return [self.program, "-p", str(self.port), "--durable-port", str(self.durable_port),
                 "--metrics-port", str(self.metrics_port), *self.options, str(self.pool)]
 
-    def start(self, timeout=20, **popen):
-        self.log = open(self.directory / "log", "a+", encoding="utf-8")
-        self.process = subprocess.Popen(self.command(), stdout=subprocess.DEVNULL, stderr=self.log, **popen)
+    def launch(self, **popen):
+        """Starts the server, and does not wait until it listens."""
+        with open(self.directory / "log", "a", encoding="utf-8") as log:
+            self.process = subprocess.Popen(self.command(), stdout=subprocess.DEVNULL, stderr=log, **popen)
         atexit.register(self.process.kill)  # a test that fails leaves no server
+
+    def start(self, timeout=20, **popen):
+        self.launch(**popen)
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             if self.process.poll() is not None:
@@ -150,9 +155,14 @@ class Resp:
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Returns a port below those that the system gives to clients: one of these could take it while the server is down."""
+    while True:
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", random.randrange(12000, 32000)))
+                return probe.getsockname()[1]
+            except OSError:
+                continue
 
 
 def temporary():

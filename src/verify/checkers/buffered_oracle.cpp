@@ -77,8 +77,11 @@ prefix_demand buffered_oracle::demanded(std::span<const event> events, const his
     const std::uint64_t bit = std::uint64_t{1} << i;
     const std::uint64_t stamp = e.result.stamp;
     const bool named = rules_.keeps_boundary && stamp != 0 && stamp <= boundary;
+    const std::uint64_t token = e.result.token;
+    const bool promised = rules_.keeps_tokens && token != 0 && token <= boundary;
     const bool old = stamp != 0 && stamp + lag_ <= newest;
     if (named || old || e.responded < synced) demand.inside |= bit;
+    if (promised) (stamp != 0 ? demand.inside : demand.seen) |= bit;
     if (rules_.keeps_boundary && stamp > boundary) demand.outside |= bit;
   }
   return demand;

@@ -36,7 +36,9 @@ enum class epoch_operation : std::uint8_t {
 /// opened, followed by the state as the specification encodes it. If a recovery was interrupted
 /// after it had set the clock, this is the epoch that the recovery kept. `apply` stamps its result
 /// with the epoch in which the operation took effect. The stamp 0 is permitted for an operation
-/// without effect; such an operation can have any place that real time and its result permit.
+/// without effect; such an operation can have any place that real time and its result permit. A
+/// result whose token is not above the epoch that the image named must be true of the prefix, and
+/// an operation with such a token must be in it.
 /// Thread-safety: immutable, any number of threads.
 class buffered_oracle final : public oracle {
  public:

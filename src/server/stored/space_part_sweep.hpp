@@ -19,13 +19,6 @@
 
 namespace outlast::server {
 
-namespace stored {
-
-/// The parts that one batch removes. Calls of together() wait for a batch.
-inline constexpr std::size_t max_batch_parts = 256;
-
-}  // namespace stored
-
 /// Removes parts of the next `count` entries of the directory. Returns true at its end.
 template <domain::persistence_domain D>
 bool stored_space<D>::sweep_directory(std::int64_t now_ms, std::size_t count,
@@ -118,7 +111,7 @@ bool stored_space<D>::is_named(const directory_entry& of, std::int64_t now_ms,
 template <domain::persistence_domain D>
 bool stored_space<D>::remove_some_parts(const directory_entry& of, std::size_t& parts_left,
                                         sweep_result& result) {
-  const std::size_t limit = std::min(parts_left, stored::max_batch_parts);
+  const std::size_t limit = std::min(parts_left, max_batch_parts);
   const std::string head = stored::part_key(of.set, {});
   const passage mine(gate_);
   db::WriteBatch batch;

@@ -11,13 +11,6 @@
 
 namespace outlast::server {
 
-namespace stored {
-
-/// The parts that a sweep removes for each item that it may visit.
-inline constexpr std::size_t parts_of_an_item = 16;
-
-}  // namespace stored
-
 template <domain::persistence_domain D>
 sweep_result stored_space<D>::sweep(std::int64_t now_ms, std::size_t count) {
   if (gate_.is_mine()) throw std::logic_error("sweep() is called within together()");
@@ -31,7 +24,7 @@ sweep_result stored_space<D>::sweep(std::int64_t now_ms, std::size_t count) {
     }
     sweeps_directory_ = sweep_cursor_ == 0;
   }
-  std::size_t parts_left = limit * stored::parts_of_an_item;
+  std::size_t parts_left = limit * parts_of_an_item;
   sweep_hints(now_ms, parts_left, result);
   if (sweeps_directory_) {
     const std::size_t left = limit - std::min(limit, result.visited);

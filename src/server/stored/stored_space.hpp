@@ -67,6 +67,10 @@ class stored_space : public item_space {
   using gate_type = stored::space_gate<D>;
   using passage = typename gate_type::passage;
 
+  /// The parts that a sweep removes for each item that it may visit.
+  static constexpr std::size_t parts_of_an_item = 16;
+  /// The parts that one batch removes. Calls of together() wait for a batch.
+  static constexpr std::size_t max_batch_parts = 256;
   static constexpr std::size_t stripe_count = domain::has_real_threads<D> ? 512 : 2;
 
   /// The lock of some keys, and the token of their last change.

@@ -196,9 +196,11 @@ item stored_space<D>::look_up(entry& into, std::uint64_t hash, std::string_view 
                               std::int64_t now_ms) {
   into.name = stored::stored_key(hash, key);
   read_entry(into, now_ms);
-  if (!into.is_live) return {};
-  // The lock excludes other changes of the key, thus its last one has a token.
-  return item_of(into.bytes, hash, version_seen(hash, into.name));
+  // The lock excludes other changes of the key, thus its last one has a token. It may be the erasure
+  // of the item.
+  item seen;
+  seen.version = version_seen(hash, into.name);
+  return into.is_live ? item_of(into.bytes, hash, seen.version) : seen;
 }
 
 template <domain::persistence_domain D>
@@ -298,7 +300,8 @@ void stored_space<D>::together(base::function_ref<void()> work) {
     } catch (...) {
       thrown = std::current_exception();
     }
-    version = store_pending();
+    const token seen = std::exchange(pending_.seen, 0);
+    version = std::max(seen, store_pending());
   }
   wait_for(version);
   if (thrown) std::rethrow_exception(thrown);
@@ -427,10 +430,14 @@ void stored_space<D>::raise_durable(token reached) noexcept {
   durable_.raise_to(reached, std::memory_order_relaxed);
 }
 
-/// Waits with `sync` until a change is durable. Calls in together() wait at its end.
+/// Waits with `sync` until a change is durable. In together(), its end waits.
 template <domain::persistence_domain D>
 void stored_space<D>::wait_for(token version) {
-  if (options_.sync && version > durable_token() && !gate_.is_mine()) make_durable();
+  if (gate_.is_mine()) {
+    pending_.seen = std::max(pending_.seen, version);
+  } else if (options_.sync && version > durable_token()) {
+    make_durable();
+  }
 }
 
 template <domain::persistence_domain D>

@@ -99,6 +99,7 @@ class stored_space : public item_space {
     std::int64_t items = 0;
     std::int64_t bytes = 0;
     std::int64_t part_bytes = 0;
+    token seen = 0;  ///< of the changes that it must wait for
   };
 
   /// An item in the store, with its key and as it is at a time.

@@ -26,14 +26,17 @@ void add_served(list& to, const std::string& name) {
 }  // namespace
 
 void add_served_engines(list& to) {
+  using enum served_durability;
+  using records = small_record_engine<simulated, false, false>;
+  using records_on_disk = small_record_engine<simulated, false, false, small_marked_shape>;
   using cache = served_cache<epoch::buffered<simulated>>;
-  using store = served_store<simulated, small_record_engine<simulated, false, false>, false>;
-  using synced =
-      served_store<simulated, small_record_engine<simulated, false, false, small_marked_shape>,
-                   true>;
+  using store = served_store<simulated, records, by_store>;
+  using synced = served_store<simulated, records_on_disk, by_space>;
+  using window = served_store<simulated, records_on_disk, later>;
   add_served<served_cache_subject<cache>, cache>(to, "server_over_cache");
   add_served<served_store_subject<store>, store>(to, "server_over_store");
   add_served<served_store_subject<synced>, synced>(to, "server_over_store_synced");
+  add_served<served_window_subject<window>, window>(to, "server_over_store_window");
 }
 
 }  // namespace outlast::verify::detail

@@ -7,7 +7,9 @@
 #include <outlast/domain/concept.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/server/stored_items.hpp>
+#include <outlast/verify/checkers/buffered_oracle.hpp>
 #include <outlast/verify/explorer/structure_subject.hpp>
+#include <outlast/verify/machine/machine.hpp>
 #include <src/db/db_impl.hpp>
 #include <src/server/stored/space_calls.hpp>
 #include <src/server/stored/space_part_sweep.hpp>
@@ -17,7 +19,9 @@
 #include <tests/catalogue/served_engine.hpp>
 #include <tests/catalogue/served_oracle.hpp>
 #include <tests/catalogue/store_in_pool.hpp>
+#include <tests/catalogue/store_with_marks.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -69,10 +73,15 @@ class engine_of_world final : public store_detail::engine {
   store_detail::engine& of_;
 };
 
-/// A store with a space of items. Each reply is true of the store after every crash. `Engine`: of
-/// store_in_pool.hpp. `Syncs`: changes are durable because the space makes them so, as on a disk.
-/// `Space`: the key space of a store.
-template <domain::persistence_domain D, class Engine, bool Syncs,
+/// When changes are durable.
+enum class served_durability {
+  by_store,  ///< at return, as on persistent memory
+  by_space,  ///< at return, because the space syncs a store on a disk
+  later,     ///< after make_durable()
+};
+
+/// A store with a space of items. `Engine`: of store_in_pool.hpp. `Space`: the key space of a store.
+template <domain::persistence_domain D, class Engine, served_durability Durability,
           template <class> class Space = server::stored_space>
 class served_store {
   using inside = typename Engine::type;
@@ -89,11 +98,16 @@ class served_store {
         store_("", db::Options(), {}, nullptr, nullptr, nullptr,
                std::make_unique<engine_of_world>(engine_of_store_)),
         items_(store_,
-               {.path = "store", .sync = Syncs, .is_durable_at_return = !Syncs, .retained_uses = 4},
+               {.path = "store",
+                .sync = Durability == served_durability::by_space,
+                .is_durable_at_return = Durability == served_durability::by_store,
+                .retained_uses = 4},
                base::hash_key{1, 2}),
         engine_(items_, [this](std::int64_t now_ms) { sweep(now_ms); }) {}
 
   [[nodiscard]] served_engine& engine() noexcept { return engine_; }
+  [[nodiscard]] space_type& items() noexcept { return items_; }
+  [[nodiscard]] auto& records() noexcept { return engine_of_store_.records(); }
   [[nodiscard]] std::uint64_t size_estimate() const { return items_.items(); }
   template <class Visit>
   void for_each(Visit&& visit) {
@@ -104,13 +118,15 @@ class served_store {
  private:
   static store_detail::store_options options() {
     // A window in which nothing is synced without a demand.
-    return small_store("leveldb.BytewiseComparator",
-                       Syncs ? std::chrono::hours(1) : std::chrono::hours(0));
+    const bool has_window = Durability != served_durability::by_store;
+    return small_store("leveldb.BytewiseComparator", std::chrono::hours(has_window ? 1 : 0));
   }
   /// Removes all that has expired, and the parts of hashes that are gone.
   void sweep(std::int64_t now_ms) {
     while (!items_.sweep(now_ms, 2).is_at_end) {
     }
+    // A sweep alone is not durable at return, because it changes no answer.
+    if (Durability == served_durability::by_space) items_.make_durable();
   }
 
   inside engine_of_store_;
@@ -146,6 +162,75 @@ class served_store_subject final : public structure_subject<Structure> {
 
  private:
   served_oracle checker_;
+};
+
+/// An opened engine whose changes are durable later. Results have the mark that covers them, the
+/// token of their replies, and the token that the space reported to be reached.
+template <class Structure>
+class served_window_world final : public structure_world<Structure> {
+  using structure_world<Structure>::structure_;
+
+ public:
+  template <class... Parts>
+  explicit served_window_world(Parts&&... parts)
+      : structure_world<Structure>(std::forward<Parts>(parts)...) {
+    found_ = structure_->records().found_mark();
+  }
+
+  outcome apply(const call& what) override {
+    switch (static_cast<epoch_operation>(what.kind)) {
+      case epoch_operation::advance:
+        // The store syncs at its own times, of which the space is not informed.
+        spared([&] { structure_->records().sync(); });
+        return done();
+      case epoch_operation::sync:
+        spared([&] { structure_->items().make_durable(); });
+        return done();
+    }
+    static_cast<void>(structure_->records().take_last_mark());
+    outcome result = structure_->engine().apply(what);
+    result.stamp = structure_->records().take_last_mark();
+    // A sweep makes a change for each item, also for those that a flush has removed before.
+    if (served_oracle::kind_of(what) == served_operation::sweep) result.stamp = 0;
+    result.reached = structure_->items().durable_token();
+    return result;
+  }
+  abstract_state observe() override {
+    abstract_state state = structure_->engine().observe();
+    state.insert(state.begin(), found_);
+    return state;
+  }
+
+ private:
+  outcome done() { return {.ok = true, .reached = structure_->items().durable_token()}; }
+  /// A sync waits for a concurrent one, so a thread must not be stopped for good inside one.
+  template <class Work>
+  static void spared(Work&& work) {
+    machine::current()->spare(true);
+    work();
+    machine::current()->spare(false);
+  }
+
+  std::uint64_t found_ = 0;
+};
+
+/// A crash leaves a prefix of the changes. Each reply whose token is reached is true of it.
+template <class Structure>
+class served_window_subject final : public structure_subject<Structure> {
+ public:
+  explicit served_window_subject(std::string name)
+      : structure_subject<Structure>(std::move(name), {.memory_bytes = std::size_t{512} << 10}),
+        checker_(std::make_shared<served_oracle>(true), any_number_of_marks_lost, {}, {},
+                 token_kind::own) {}
+
+  [[nodiscard]] const oracle& checker() const override { return checker_; }
+  [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
+    const auto& how = this->how();
+    return std::make_unique<served_window_world<Structure>>(memory, fresh, how.make, how.blocks);
+  }
+
+ private:
+  buffered_oracle checker_;
 };
 
 }  // namespace outlast::verify::detail

@@ -47,6 +47,7 @@ void explorer::describe_event(const event& e) {
     if (e.result.stamp != 0) line << " (number " << e.result.stamp << ')';
     if (e.result.durable != 0) line << " (durable up to " << e.result.durable << ')';
     if (e.result.token != 0) line << " (durable from " << e.result.token << " on)";
+    if (e.result.reached != 0) line << " (reached " << e.result.reached << ')';
     line << "  [" << e.invoked << ", " << e.responded << ']';
   }
   counts_.found->history.push_back(line.str());

@@ -22,20 +22,24 @@ namespace {
 using D = domain::simulated;
 using policy = epoch::buffered<D>;
 using cache = verify::detail::served_cache<policy, broken_server::cached_items<policy>>;
-template <class Shape, bool Syncs>
+using verify::detail::served_durability;
+template <class Shape, served_durability Durability>
 using store =
     verify::detail::served_store<D, verify::detail::small_record_engine<D, false, false, Shape>,
-                                 Syncs, broken_server::stored_space>;
-using durable_store = store<verify::detail::small_record_shape, false>;
-using synced_store = store<verify::detail::small_marked_shape, true>;
+                                 Durability, broken_server::stored_space>;
+using durable_store = store<verify::detail::small_record_shape, served_durability::by_store>;
+using synced_store = store<verify::detail::small_marked_shape, served_durability::by_space>;
+using window_store = store<verify::detail::small_marked_shape, served_durability::later>;
 
 constexpr verify::scope usual{.threads = 2, .operations = 2, .keys = 3, .prefill = 3};
+constexpr verify::scope few_keys{.threads = 2, .operations = 2, .keys = 2, .prefill = 2};
 
 /// How scenarios are searched.
 struct search {
   std::uint64_t executions = 20'000;
   std::uint64_t seed = 1;  ///< of the first scenario
   bool alone = false;      ///< explores this scenario only, without crashes in openings
+  verify::scope within = usual;
 };
 
 verify::report explore(verify::subject& tested, int defect, const search& how) {
@@ -43,7 +47,7 @@ verify::report explore(verify::subject& tested, int defect, const search& how) {
   options.seconds = 60;
   options.max_executions = how.executions;
   options.minimise = defect == 0;
-  options.within = usual;
+  options.within = how.within;
   options.eviction_cap = 2;
   options.eviction_samples = 1;
   options.seed = how.seed;
@@ -69,16 +73,31 @@ verify::report explore_store(int defect, const search& how) {
   verify::detail::served_store_subject<Store> tested("server");
   return explore(tested, defect, how);
 }
+verify::report explore_window(int defect, const search& how) {
+  verify::detail::served_window_subject<window_store> tested("server");
+  return explore(tested, defect, how);
+}
 
 TEST(unbroken_server, is_found_right) {
   for (const auto explored :
-       {explore_cache, explore_store<durable_store>, explore_store<synced_store>}) {
+       {explore_cache, explore_store<durable_store>, explore_store<synced_store>, explore_window}) {
     const verify::report done = explored(0, {.executions = 60});
     EXPECT_FALSE(done.found) << to_text(*done.found);
   }
 }
 
-enum class part { cache, store, synced };
+enum class part { cache, store, synced, window };
+
+/// Returns the function that explores a part.
+auto explorer_of(part which) {
+  switch (which) {
+    case part::store: return explore_store<durable_store>;
+    case part::synced: return explore_store<synced_store>;
+    case part::window: return explore_window;
+    case part::cache: break;
+  }
+  return explore_cache;
+}
 
 struct mutant {
   int defect;
@@ -91,9 +110,7 @@ class server_mutant : public ::testing::TestWithParam<mutant> {};
 
 TEST_P(server_mutant, is_found) {
   const mutant& tested = GetParam();
-  const auto explored = tested.of == part::cache   ? explore_cache
-                        : tested.of == part::store ? explore_store<durable_store>
-                                                   : explore_store<synced_store>;
+  const auto explored = explorer_of(tested.of);
   const verify::report done = explored(tested.defect, tested.how);
   EXPECT_TRUE(done.found) << tested.omits << ": " << to_text(done);
 }
@@ -104,20 +121,28 @@ std::string number_of(const ::testing::TestParamInfo<mutant>& of) {
 
 INSTANTIATE_TEST_SUITE_P(
     all, server_mutant,
-    ::testing::Values(mutant{210, "the epoch that a reply waits for", part::cache},
-                      mutant{211, "the one epoch of a transaction", part::cache},
-                      mutant{212, "the token of an absent item", part::cache},
-                      mutant{213, "the one batch of a transaction", part::store},
-                      mutant{214, "the wait for a change that has no token yet", part::synced},
-                      mutant{215, "the lock of a key", part::store},
-                      mutant{216, "the wait for an erasure that was read", part::synced},
-                      mutant{217, "the one batch of an item and its parts", part::store},
-                      mutant{218, "the new parts of an item that is stored again", part::store},
-                      mutant{219,
-                             "the second look of a sweep",
-                             part::store,
-                             {.executions = 200, .seed = 541, .alone = true}},
-                      mutant{220, "the look of a sweep for the name of parts", part::store}),
+    ::testing::Values(
+        mutant{210, "the epoch that a reply waits for", part::cache},
+        mutant{211, "the one epoch of a transaction", part::cache},
+        mutant{212, "the token of an absent item", part::cache},
+        mutant{213, "the one batch of a transaction", part::store},
+        mutant{214, "the wait for a change that has no token yet", part::synced},
+        mutant{215, "the lock of a key", part::store},
+        mutant{216, "the wait for an erasure that was read", part::synced},
+        mutant{217, "the one batch of an item and its parts", part::store},
+        mutant{218, "the new parts of an item that is stored again", part::store},
+        mutant{219,
+               "the second look of a sweep",
+               part::store,
+               {.executions = 200, .seed = 541, .alone = true}},
+        mutant{220, "the look of a sweep for the name of parts", part::store},
+        mutant{221, "the tokens that a sync covers", part::window},
+        mutant{223, "the wait for an erasure that a change has seen", part::synced, {.seed = 9003}},
+        mutant{224,
+               "the wait for what a transaction has read",
+               part::synced,
+               {.executions = 200, .seed = 38, .alone = true, .within = few_keys}},
+        mutant{222, "the token of a change after the change", part::window}),
     number_of);
 
 }  // namespace

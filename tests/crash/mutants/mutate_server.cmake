@@ -35,6 +35,20 @@ function(outlast_mutate_server to)
       # 216: a read without the item does not wait for its erasure
       outlast_mutate(216 "    version = version_seen(hash, found.name);\n    if (found.is_live) {"
                          "    version = @D@ || found.is_live ? version_seen(hash, found.name) : 0;\n    if (found.is_live) {")
+      # 221: a sync covers changes that are made meanwhile
+      outlast_mutate(221 "  stored::require(store_.Write(durably, &empty), options_.path);\n  raise_durable(reached);"
+                         "  stored::require(store_.Write(durably, &empty), options_.path);\n  raise_durable(@D@ ? reached : changes_.load(std::memory_order_acquire));")
+      # 222: a change has its token before it is made
+      outlast_mutate(222 "  of_.is_changing.store(1, std::memory_order_relaxed);"
+                         "  of_.is_changing.store(1, std::memory_order_relaxed);\n  if (!@D@) early_ = in_.changes_.fetch_add(1, std::memory_order_acq_rel) + 1;")
+      outlast_mutate(222 "  const token version = in_.changes_.fetch_add(1, std::memory_order_acq_rel) + 1;\n  of_.version"
+                         "  const token version = @D@ ? in_.changes_.fetch_add(1, std::memory_order_acq_rel) + 1 : early_;\n  of_.version")
+      # 223: a change that finds no item does not wait for its erasure
+      outlast_mutate(223 "seen.version) : seen;" "seen.version) : (@D@ ? seen : item());")
+      # 224: a transaction does not wait for what it has read
+      outlast_mutate(224 "std::max(seen, store_pending());" "std::max(@D@ ? seen : 0, store_pending());")
+    elseif(NAME STREQUAL "stored_space.hpp")
+      outlast_mutate(222 "    stripe& of_;" "    stripe& of_;\n    token early_ = 0;")
     elseif(NAME STREQUAL "space_parts.hpp")
       # 217: an item is written before its parts
       outlast_mutate(217 "    stored::require(store_.Write({}, &batch), options_.path);"

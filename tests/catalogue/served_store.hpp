@@ -80,7 +80,7 @@ enum class served_durability {
   later,     ///< after make_durable()
 };
 
-/// A store with a space of items. `Engine`: of store_in_pool.hpp. `Space`: the key space of a store.
+/// A store with a space of items. `Engine`: of store_in_pool.hpp. `Space`: the key space.
 template <domain::persistence_domain D, class Engine, served_durability Durability,
           template <class> class Space = server::stored_space>
 class served_store {

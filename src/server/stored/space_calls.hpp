@@ -196,8 +196,8 @@ item stored_space<D>::look_up(entry& into, std::uint64_t hash, std::string_view 
                               std::int64_t now_ms) {
   into.name = stored::stored_key(hash, key);
   read_entry(into, now_ms);
-  // The lock excludes other changes of the key, thus its last one has a token. It may be the erasure
-  // of the item.
+  // The lock excludes other changes of the key, thus its last one has a token. It may be the
+  // erasure of the item.
   item seen;
   seen.version = version_seen(hash, into.name);
   return into.is_live ? item_of(into.bytes, hash, seen.version) : seen;

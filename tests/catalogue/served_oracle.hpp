@@ -137,7 +137,7 @@ class served_oracle final : public stepwise_oracle {
   }
 
  private:
-  using result = std::pair<abstract_state, outcome>;
+  using effect_type = std::pair<abstract_state, outcome>;
   using optional_value = std::optional<std::uint64_t>;
 
   [[nodiscard]] kind draw_kind(random& source) const {
@@ -186,16 +186,16 @@ class served_oracle final : public stepwise_oracle {
   }
   static outcome found(optional_value value) { return {value.has_value(), value.value_or(0)}; }
 
-  static result effect(const abstract_state& before, const call& what) {
+  static effect_type effect(const abstract_state& before, const call& what) {
     if (failing(what) == 1) return {before, without_memory};
     return what.kind < static_cast<std::uint8_t>(kind::put_part) ? effect_on_items(before, what)
                                                                  : effect_on_hash(before, what);
   }
-  static result effect_on_items(const abstract_state& before, const call& what) {
+  static effect_type effect_on_items(const abstract_state& before, const call& what) {
     const std::uint64_t key = first(what);
     const optional_value value = value_in(before, key);
     const bool expires_late = expires(before, key);
-    const auto changed = [&](std::uint64_t to, outcome with_result) -> result {
+    const auto changed = [&](std::uint64_t to, outcome with_result) -> effect_type {
       if (!value) return {before, {}};
       return {with(before, key, to, expires_late), with_result};
     };
@@ -219,8 +219,8 @@ class served_oracle final : public stepwise_oracle {
       default: return effect_on_two(before, what, value);
     }
   }
-  static result effect_on_two(const abstract_state& before, const call& what,
-                              optional_value value) {
+  static effect_type effect_on_two(const abstract_state& before, const call& what,
+                                   optional_value value) {
     const abstract_state stored = with(before, first(what), number(what));
     switch (kind_of(what)) {
       case kind::set_both:
@@ -234,7 +234,7 @@ class served_oracle final : public stepwise_oracle {
       default: return {before, found(value)};
     }
   }
-  static result effect_on_hash(const abstract_state& before, const call& what) {
+  static effect_type effect_on_hash(const abstract_state& before, const call& what) {
     const std::uint64_t field = first(what);
     switch (kind_of(what)) {
       case kind::put_part:

@@ -21,7 +21,7 @@ namespace {
 
 using D = domain::simulated;
 using policy = epoch::buffered<D>;
-using cache = verify::detail::served_cache<policy, broken_server::cached_items<policy>>;
+using cache_of_server = verify::detail::served_cache<policy, broken_server::cached_items<policy>>;
 using verify::detail::served_durability;
 template <class Shape, served_durability Durability>
 using store =
@@ -65,7 +65,7 @@ verify::report explore(verify::subject& tested, int defect, const search& how) {
   return done;
 }
 verify::report explore_cache(int defect, const search& how) {
-  verify::detail::served_cache_subject<cache> tested("server");
+  verify::detail::served_cache_subject<cache_of_server> tested("server");
   return explore(tested, defect, how);
 }
 template <class Store>
@@ -119,6 +119,12 @@ std::string number_of(const ::testing::TestParamInfo<mutant>& of) {
   return "number_" + std::to_string(of.param.defect);
 }
 
+/// A mutant that few interleavings show.
+mutant in_scenario(int defect, const char* omits, part of, std::uint64_t seed,
+                   const verify::scope& within = usual) {
+  return {defect, omits, of, {.executions = 200, .seed = seed, .alone = true, .within = within}};
+}
+
 INSTANTIATE_TEST_SUITE_P(
     all, server_mutant,
     ::testing::Values(
@@ -126,23 +132,18 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{211, "the one epoch of a transaction", part::cache},
         mutant{212, "the token of an absent item", part::cache},
         mutant{213, "the one batch of a transaction", part::store},
-        mutant{214, "the wait for a change that has no token yet", part::synced},
+        in_scenario(214, "the wait for a change that has no token yet", part::synced, 147,
+                    few_keys),
         mutant{215, "the lock of a key", part::store},
-        mutant{216, "the wait for an erasure that was read", part::synced},
+        in_scenario(216, "the wait for an erasure that was read", part::synced, 166),
         mutant{217, "the one batch of an item and its parts", part::store},
         mutant{218, "the new parts of an item that is stored again", part::store},
-        mutant{219,
-               "the second look of a sweep",
-               part::store,
-               {.executions = 200, .seed = 541, .alone = true}},
+        in_scenario(219, "the second look of a sweep", part::store, 541),
         mutant{220, "the look of a sweep for the name of parts", part::store},
         mutant{221, "the tokens that a sync covers", part::window},
+        mutant{222, "the token of a change after the change", part::window},
         mutant{223, "the wait for an erasure that a change has seen", part::synced, {.seed = 9003}},
-        mutant{224,
-               "the wait for what a transaction has read",
-               part::synced,
-               {.executions = 200, .seed = 38, .alone = true, .within = few_keys}},
-        mutant{222, "the token of a change after the change", part::window}),
+        in_scenario(224, "the wait for what a transaction has read", part::synced, 38, few_keys)),
     number_of);
 
 }  // namespace

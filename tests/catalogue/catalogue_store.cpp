@@ -117,7 +117,8 @@ void add_moved_store(list& to) {
       store_in_pool<domain::simulated,
                     small_record_engine<domain::simulated, false, false, small_marked_shape>>;
   using in_memory =
-      store_in_pool<domain::simulated, small_record_engine<domain::simulated, false, false>>;
+      store_in_pool<domain::simulated,
+                    small_record_engine<domain::simulated, false, false, small_moved_shape>>;
   to.push_back({"store_of_records_moved",
                 on_disk::policy_type::name(),
                 [] {

@@ -140,8 +140,8 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{218, "the new parts of an item that is stored again", part::store},
         in_scenario(219, "the second look of a sweep", part::store, 541),
         mutant{220, "the look of a sweep for the name of parts", part::store},
-        mutant{221, "the tokens that a sync covers", part::window},
-        mutant{222, "the token of a change after the change", part::window},
+        in_scenario(221, "the tokens that a sync covers", part::window, 3),
+        in_scenario(222, "the token of a change after the change", part::window, 28),
         mutant{223, "the wait for an erasure that a change has seen", part::synced, {.seed = 9003}},
         in_scenario(224, "the wait for what a transaction has read", part::synced, 38, few_keys)),
     number_of);

@@ -460,6 +460,8 @@ void record_store<D, Shape>::remove_marks() {
     D::zero(&const_cast<mark_header*>(each)->check, sizeof each->check);
     domain::persist<D>(each, sizeof *each);
   };
+  // After a kill the newest mark may only be in the caches.
+  if (last != nullptr) domain::persist<D>(last, Shape::mark_bytes);
   for (const mark_header* const each : found_->blocks) {
     if (each == nullptr || each == last) continue;
     clear_check(each);

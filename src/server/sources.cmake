@@ -46,10 +46,7 @@ outlast_sources(outlast_server server
   resp/transactions.cpp
   resp/words.cpp
   stored/part_changes.cpp
-  stored/parts.cpp
   stored/space_record.cpp
   stored/status_errors.cpp
-  stored/sweep.cpp
-  stored/sweep_parts.cpp
   stored_items.cpp
 )

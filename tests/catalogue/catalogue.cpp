@@ -46,6 +46,8 @@ const std::vector<catalogue_entry>& catalogue() {
     detail::add_marked_store(all);
     detail::add_kept_store(all);
     detail::add_bounded_cache(all);
+    detail::add_moved_store(all);
+    if constexpr (OUTLAST_SERVED_CATALOGUE != 0) detail::add_served_engines(all);
     return all;
   }();
   return entries;

@@ -113,6 +113,8 @@ void add_store_transactions(list& to);
 void add_full_store(list& to);
 void add_marked_store(list& to);
 void add_kept_store(list& to);
+void add_moved_store(list& to);
+void add_served_engines(list& to);
 void add_several_roots(list& to);
 void add_outside(list& to);
 void add_lists_of_other_policies(list& to);

@@ -111,6 +111,23 @@ void add_marked_store(list& to) {
   add_marked_records<false, true>("store_of_records_cleaned", to);
 }
 
+/// Adds a store of records that moves from a disk to persistent memory.
+void add_moved_store(list& to) {
+  using on_disk =
+      store_in_pool<domain::simulated,
+                    small_record_engine<domain::simulated, false, false, small_marked_shape>>;
+  using in_memory =
+      store_in_pool<domain::simulated,
+                    small_record_engine<domain::simulated, false, false, small_moved_shape>>;
+  to.push_back({"store_of_records_moved",
+                on_disk::policy_type::name(),
+                [] {
+                  return std::make_unique<moved_store_subject<on_disk, in_memory>>(
+                      "store_of_records_moved");
+                },
+                {.threads = 2, .operations = 2, .keys = 3, .prefill = 3}});
+}
+
 /// Adds a store of records whose index outlives its process. The arguments are those of
 /// small_record_engine.
 template <bool Keeps, bool Cleans>

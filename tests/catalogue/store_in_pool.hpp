@@ -82,6 +82,10 @@ struct small_marked_shape : small_record_shape {
   static constexpr bool groups_syncs = true;
   static constexpr std::size_t mark_bytes = 512;
 };
+/// The same, of a store on persistent memory that may have been on that disk.
+struct small_moved_shape : small_record_shape {
+  static constexpr std::size_t mark_bytes = small_marked_shape::mark_bytes;
+};
 /// The engine of records, with its name in lists. `Keeps`: snapshots are open whenever it is
 /// changed; otherwise only while two keys are read together. `Cleans`: before each change the space
 /// of all records that do not count is returned.

@@ -32,6 +32,28 @@ class synced_store_subject final : public structure_subject<Store> {
   transaction_oracle checker_{std::make_shared<store_oracle>(), reader_promise::may_see_the_lost};
 };
 
+/// A store that was created on a disk, and is on persistent memory from its next opening on. Each
+/// change is durable at return. `OnDisk`, `InMemory`: the store on both.
+template <class OnDisk, class InMemory>
+class moved_store_subject final : public structure_subject<OnDisk> {
+ public:
+  explicit moved_store_subject(std::string name)
+      : structure_subject<OnDisk>(std::move(name), structure_parts<OnDisk>()) {}
+
+  [[nodiscard]] const oracle& checker() const override { return checker_; }
+  [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
+    if (!fresh) {
+      return std::make_unique<store_world<InMemory>>(memory, fresh, moved_.make, moved_.blocks);
+    }
+    const auto& how = this->how();
+    return std::make_unique<store_world<OnDisk>>(memory, fresh, how.make, how.blocks);
+  }
+
+ private:
+  structure_parts<InMemory> moved_;
+  transaction_oracle checker_{std::make_shared<store_oracle>(), reader_promise::may_see_the_lost};
+};
+
 /// `World` with marks as epochs. `Simulated`: the simulator schedules its threads.
 template <class World, bool Simulated = true>
 class world_of_marks final : public World {

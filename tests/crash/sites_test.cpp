@@ -78,8 +78,6 @@ constexpr std::array exceptions = {
     exception{"commit_log_region.hpp", "::bring_in(", 5, true, "the same"},
     exception{"record_marks.hpp", "::make_mark(", 1, true,
               "there was no volatile memory for a slot of the index"},
-    exception{"record_marks.hpp", "::remove_marks(", 2, true,
-              "a store moves from a disk to persistent memory: tests of marks"},
     exception{"segments.hpp", "::write_header(", 2, true,
               "a block that was no segment has zeros at its beginning, and other bytes after them "
               "only if its pages had another use before"},
@@ -164,6 +162,8 @@ class exploration {
     for (std::size_t i = 0; i < passed_.size(); ++i) {
       seed += 10;  // what is rare in scenarios is rare for each entry anew
       if (round > 0 && !may_help(i)) continue;
+      // Requests to a server pass the sites of the structures below it, and take longer.
+      if (verify::catalogue()[i].structure.starts_with("server_")) continue;
       cover(i, seed, executions);
     }
   }

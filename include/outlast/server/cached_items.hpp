@@ -12,7 +12,7 @@
 namespace outlast::server {
 
 /// The items of an epoch::bounded_cache. A token is an epoch of the pool's clock. Requires: the
-/// cache lives longer. Thread-safety, progress and errors: as the cache.
+/// cache lives longer. Thread-safety, progress, durability and errors: as the cache.
 template <class Policy>
 class cached_items final : public item_space {
  public:

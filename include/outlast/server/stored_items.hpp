@@ -61,6 +61,8 @@ struct sweep_result {
 /// Durability: with `sync`, or if the store makes writes durable at return: at return. Otherwise a
 /// change survives a kill at return, and the store makes it durable after its max_unsynced_time.
 /// durable_token() reports that after the next make_durable(). erase_all() is durable at return.
+/// The removals of sweep() are durable with the next change that is, because their items are absent
+/// before.
 /// Every change is atomic over a crash, with that of the item's parts, and so is a call of
 /// together().
 /// Errors: as item_space. A full store throws out_of_space, or error{no_space} for a full file

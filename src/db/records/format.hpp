@@ -362,7 +362,16 @@ struct mark_header {
   }
   /// Returns whether the mark was written as a whole. `room`: bytes of its block.
   [[nodiscard]] bool is_intact(std::size_t room, std::uint64_t secret) const noexcept {
-    return is_mark() && count <= (room - sizeof(mark_header)) / sizeof(mark_entry) && number != 0 &&
+    return is_mark() && has_right_check(room, secret);
+  }
+  /// Returns whether the block contains a whole mark that was removed.
+  [[nodiscard]] bool is_removed(std::size_t room, std::uint64_t secret) const noexcept {
+    return magic.load(std::memory_order_relaxed) == 0 && has_right_check(room, secret);
+  }
+
+ private:
+  [[nodiscard]] bool has_right_check(std::size_t room, std::uint64_t secret) const noexcept {
+    return count <= (room - sizeof(mark_header)) / sizeof(mark_entry) && number != 0 &&
            check == right_check(secret);
   }
 };

@@ -442,19 +442,34 @@ void record_store<D, Shape>::begin_marks() {
 
 /// Removes the marks of a store whose writes are durable one by one from now on. The newest one
 /// goes last. Durable at return. Requires: all that was found is durable.
+///
+/// A removed mark begins with two words of zeros, as a block that never was a segment. Two stores
+/// make them. In between, the block must not look like a damaged segment, and the newest mark must
+/// be intact or removed. Thus the check of an older mark goes first, and that of the newest one
+/// last: an opening recognises a removed mark by its check.
 template <domain::persistence_domain D, class Shape>
 void record_store<D, Shape>::remove_marks() {
   const mark_header* const last = found_->kept != nullptr ? found_->kept : found_->newest;
-  const auto remove = [](const mark_header* each) {
+  const auto clear_magic = [](const mark_header* each) {
     auto& magic = const_cast<mark_header*>(each)->magic;
     D::store(magic, 0, std::memory_order_release);
     domain::note_store<D>();
     domain::persist<D>(each, sizeof *each);
   };
+  const auto clear_check = [](const mark_header* each) {
+    D::zero(&const_cast<mark_header*>(each)->check, sizeof each->check);
+    domain::persist<D>(each, sizeof *each);
+  };
+  // After a kill the newest mark may only be in the caches.
+  if (last != nullptr) domain::persist<D>(last, Shape::mark_bytes);
   for (const mark_header* const each : found_->blocks) {
-    if (each != nullptr && each != last) remove(each);
+    if (each == nullptr || each == last) continue;
+    clear_check(each);
+    clear_magic(each);
   }
-  if (last != nullptr) remove(last);
+  if (last == nullptr) return;
+  clear_magic(last);
+  clear_check(last);
 }
 
 }  // namespace outlast::store_detail::records

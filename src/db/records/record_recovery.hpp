@@ -255,7 +255,8 @@ segment<D>* record_store<D, Shape>::adopt_found(std::byte* block, std::size_t st
                                                 found_part& to, scanned& how) {
   using fate = typename found_marks::fate;
   auto& header = *reinterpret_cast<segment_header*>(block);
-  if (stride < sizeof header || reinterpret_cast<const mark_header*>(block)->is_mark()) {
+  const auto& mark = *reinterpret_cast<const mark_header*>(block);
+  if (stride < sizeof header || mark.is_mark() || mark.is_removed(stride, segments_.secret())) {
     return nullptr;
   }
   // The segment has ended, or a crash has interrupted its making.

@@ -21,13 +21,13 @@ std::int64_t entry_bytes(std::string_view key, std::string_view value) noexcept 
 }  // namespace
 
 void part_changes::require_writable() const {
-  if (of_.record != nullptr) return;
+  if (of_.numbers != nullptr) return;
   throw error(errc::bad_argument, of_.path,
               "a call of read_parts() changes parts; use modify_parts()");
 }
 
 std::uint64_t part_changes::set() {
-  if (set_ == 0) set_ = of_.record->next_number();
+  if (set_ == 0) set_ = of_.numbers->next_number();
   return set_;
 }
 
@@ -59,7 +59,7 @@ bool part_changes::read_stored(const std::string& key, reader look) {
     }
   }
   // A command often replaces the part that it has read.
-  if (of_.record != nullptr) {
+  if (of_.numbers != nullptr) {
     last_read_ = {key, found == nullptr ? 0 : entry_bytes(key, *found)};
   }
   if (found != nullptr) look(*found);

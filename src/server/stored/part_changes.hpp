@@ -19,7 +19,7 @@ struct parts_source {
   const std::string& path;              ///< of the store, for error texts
   const change_map* pending = nullptr;  ///< changes that precede this call, or nullptr
   std::uint64_t set = 0;                ///< the number of the parts; 0: there are none
-  space_record* record = nullptr;       ///< draws numbers; nullptr: no change is permitted
+  number_source* numbers = nullptr;     ///< nullptr: no change is permitted
 };
 
 /// The changes are in ordinary memory until the caller takes them. Comments: as in item_parts.

@@ -3,6 +3,9 @@
 
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/thread_context.hpp>
+#include <outlast/domain/concept.hpp>
+#include <outlast/domain/hardware_access.hpp>
+#include <outlast/domain/spin_lock.hpp>
 
 #include <array>
 #include <atomic>
@@ -11,14 +14,22 @@
 #include <cstdint>
 #include <mutex>
 #include <thread>
+#include <type_traits>
 
 namespace outlast::server::stored {
+
+/// A mutex of the operating system, or a lock that the simulator can schedule.
+template <domain::persistence_domain D>
+using space_lock =
+    std::conditional_t<domain::has_real_threads<D>, std::mutex, domain::spin_lock<D>>;
 
 /// A lock that many threads share, and one thread takes alone.
 /// Thread-safety: all members may be called concurrently. Progress: blocking, without starvation of
 /// one kind by the other: the gate closes only when the calls that have waited for it have passed.
+template <domain::persistence_domain D>
 class space_gate {
-  static constexpr std::size_t lines = 64;
+  static constexpr std::size_t lines = domain::has_real_threads<D> ? 64 : 2;
+  static constexpr domain::site nowhere = domain::site::none();
 
   struct alignas(base::cache_line_size) line {
     std::atomic<std::uint32_t> inside{0};
@@ -32,11 +43,11 @@ class space_gate {
     explicit passage(space_gate& through)
         : line_(through.is_mine() ? nullptr : &through.lines_[base::this_thread().slot % lines]) {
       if (line_ == nullptr || try_enter(through)) return;
-      through.waiting_.fetch_add(1, std::memory_order_relaxed);
+      D::fetch_add(through.waiting_, 1, std::memory_order_relaxed, nowhere);
       do {
-        through.is_closed_.wait(1, std::memory_order_relaxed);
+        through.wait_while_closed();
       } while (!try_enter(through));
-      through.waiting_.fetch_sub(1, std::memory_order_relaxed);
+      D::fetch_sub(through.waiting_, 1, std::memory_order_relaxed, nowhere);
     }
     ~passage() {
       if (line_ != nullptr) leave();
@@ -48,14 +59,14 @@ class space_gate {
     [[nodiscard]] bool try_enter(space_gate& through) {
       // (1) seq_cst, before (2); synchronizes-with (4). The thread that closes the gate sees the
       // call, or the call sees that the gate is closed.
-      line_->inside.fetch_add(1, std::memory_order_seq_cst);
+      D::fetch_add(line_->inside, 1, std::memory_order_seq_cst, nowhere);
       // (2) seq_cst; synchronizes-with (3, 6).
-      if (through.is_closed_.load(std::memory_order_seq_cst) == 0) return true;
+      if (D::load(through.is_closed_, std::memory_order_seq_cst) == 0) return true;
       leave();
       return false;
     }
     // (5) release; synchronizes-with (4).
-    void leave() { line_->inside.fetch_sub(1, std::memory_order_release); }
+    void leave() { D::fetch_sub(line_->inside, 1, std::memory_order_release, nowhere); }
 
     line* line_;
   };
@@ -64,25 +75,25 @@ class space_gate {
   /// no passage, and is not alone.
   void lock() {
     alone_.lock();
-    wait_until([&] { return waiting_.load(std::memory_order_relaxed) == 0; });
+    wait_until([&] { return D::load(waiting_, std::memory_order_relaxed) == 0; });
     // (3) seq_cst, before (4); synchronizes-with (2).
-    is_closed_.exchange(1, std::memory_order_seq_cst);
+    D::exchange(is_closed_, 1, std::memory_order_seq_cst, nowhere);
     for (const line& each : lines_) {
       // (4) seq_cst; synchronizes-with (1, 5).
-      wait_until([&] { return each.inside.load(std::memory_order_seq_cst) == 0; });
+      wait_until([&] { return D::load(each.inside, std::memory_order_seq_cst) == 0; });
     }
-    owner_.store(base::this_thread().slot + 1, std::memory_order_relaxed);
+    D::store(owner_, base::this_thread().slot + 1, std::memory_order_relaxed, nowhere);
   }
   void unlock() {
-    owner_.store(0, std::memory_order_relaxed);
+    D::store(owner_, 0, std::memory_order_relaxed, nowhere);
     // (6) release; synchronizes-with (2).
-    is_closed_.store(0, std::memory_order_release);
-    is_closed_.notify_all();
+    D::store(is_closed_, 0, std::memory_order_release, nowhere);
+    if constexpr (domain::has_real_threads<D>) is_closed_.notify_all();
     alone_.unlock();
   }
   /// Returns true if the calling thread is alone.
   [[nodiscard]] bool is_mine() const {
-    return owner_.load(std::memory_order_relaxed) == base::this_thread().slot + 1;
+    return D::load(owner_, std::memory_order_relaxed) == base::this_thread().slot + 1;
   }
 
  private:
@@ -90,7 +101,9 @@ class space_gate {
   static void wait_until(Condition&& holds) {
     constexpr int yields = 64;
     for (int i = 0; !holds(); ++i) {
-      if (i < yields) {
+      if constexpr (!domain::has_real_threads<D>) {
+        D::relax();
+      } else if (i < yields) {
         std::this_thread::yield();
       } else {
         std::this_thread::sleep_for(std::chrono::microseconds(50));
@@ -98,7 +111,15 @@ class space_gate {
     }
   }
 
-  std::mutex alone_;
+  void wait_while_closed() {
+    if constexpr (domain::has_real_threads<D>) {
+      is_closed_.wait(1, std::memory_order_relaxed);
+    } else {
+      wait_until([&] { return D::load(is_closed_, std::memory_order_relaxed) == 0; });
+    }
+  }
+
+  space_lock<D> alone_;
   std::atomic<std::uint32_t> is_closed_{0};
   std::atomic<std::uint32_t> waiting_{0};  ///< calls that found the gate closed
   std::atomic<std::uint32_t> owner_{0};    ///< slot of the thread that is alone, and 1

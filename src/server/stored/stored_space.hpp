@@ -1,9 +1,13 @@
-// The implementation of stored_items.
+// The implementation of stored_items, for any domain whose threads it serves.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
+#include <outlast/base/keyed_hash.hpp>
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/db/db.hpp>
+#include <outlast/domain/concept.hpp>
+#include <outlast/domain/hardware_access.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/server/stored_items.hpp>
 #include <src/server/stored/format.hpp>
 #include <src/server/stored/part_changes.hpp>
@@ -15,7 +19,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -26,49 +29,67 @@
 
 namespace outlast::server {
 
-/// Comments: as in stored_items, whose members these are. sweep.cpp, sweep_parts.cpp and parts.cpp
-/// have the removals and the parts.
-class stored_items::space {
+/// Comments: as in stored_items, whose members these are. space_calls.hpp, space_parts.hpp,
+/// space_sweep.hpp and space_part_sweep.hpp define them. `D`: the domain whose threads use the
+/// space. The locks are those of the operating system if its threads are, so that a thread that
+/// waits for a device sleeps.
+template <domain::persistence_domain D>
+class stored_space : public item_space {
  public:
-  space(db::DB& store, const stored_items_options& options);
+  /// `seed`: of the keys' hashes in a new space.
+  explicit stored_space(db::DB& store, const stored_items_options& options = {},
+                        const base::hash_key& seed = stored::random_seed());
 
-  bool read(std::string_view key, std::int64_t now_ms, use how, reader look);
-  change_result modify(std::string_view key, std::int64_t now_ms, decider decide);
-  bool read_parts(std::string_view key, std::int64_t now_ms, use how, parts_reader look);
-  change_result modify_parts(std::string_view key, std::int64_t now_ms, parts_decider decide);
-  void together(base::function_ref<void()> work);
-  token erase_all(std::int64_t now_ms, std::int64_t from_ms);
-  std::uint64_t scan(std::uint64_t cursor, std::size_t count, std::int64_t now_ms, visitor visit);
+  bool read(std::string_view key, std::int64_t now_ms, use how, reader look) override;
+  change_result modify(std::string_view key, std::int64_t now_ms, decider decide) override;
+  bool read_parts(std::string_view key, std::int64_t now_ms, use how, parts_reader look) override;
+  change_result modify_parts(std::string_view key, std::int64_t now_ms,
+                             parts_decider decide) override;
+  void together(base::function_ref<void()> work) override;
+  token erase_all(std::int64_t now_ms, std::int64_t from_ms) override;
+  std::uint64_t scan(std::uint64_t cursor, std::size_t count, std::int64_t now_ms,
+                     visitor visit) override;
   sweep_result sweep(std::int64_t now_ms, std::size_t count);
   void make_durable();
-  [[nodiscard]] std::uint64_t items() { return total(items_, pending_.items); }
-  [[nodiscard]] std::uint64_t bytes() {
+  [[nodiscard]] std::uint64_t items() const override { return total(items_, pending_.items); }
+  [[nodiscard]] std::uint64_t bytes() const override {
     return total(bytes_, pending_.bytes) + total(part_bytes_, pending_.part_bytes);
   }
-  [[nodiscard]] token durable_token() const;
-  [[nodiscard]] token present_token() const;
-  [[nodiscard]] std::string guarantee() const;
+  [[nodiscard]] std::uint64_t limit_bytes() const override { return 0; }
+  [[nodiscard]] std::uint64_t evictions() const override { return 0; }
+  [[nodiscard]] bool has_parts() const override { return true; }
+  [[nodiscard]] token durable_token() const override;
+  [[nodiscard]] token present_token() const override;
+  [[nodiscard]] std::string guarantee() const override;
 
  private:
-  static constexpr std::size_t stripe_count = 512;
+  using lock_type = stored::space_lock<D>;
+  using gate_type = stored::space_gate<D>;
+  using passage = typename gate_type::passage;
+
+  /// The parts that a sweep removes for each item that it may visit.
+  static constexpr std::size_t parts_of_an_item = 16;
+  /// The parts that one batch removes. Calls of together() wait for a batch.
+  static constexpr std::size_t max_batch_parts = 256;
+  static constexpr std::size_t stripe_count = domain::has_real_threads<D> ? 512 : 2;
 
   /// The lock of some keys, and the token of their last change.
   struct alignas(base::cache_line_size) stripe {
-    std::mutex mutex;
-    std::atomic<std::uint32_t> is_changing{0};  ///< a change has no token yet
-    std::atomic<token> version{0};
+    lock_type mutex;
+    domain::volatile_word<D, std::uint32_t> is_changing{0};  ///< a change has no token yet
+    domain::volatile_word<D, token> version{0};
   };
 
   /// A write to a key of a stripe, whose lock the thread holds. The destructor gives it a token.
   class change_scope {
    public:
-    change_scope(space& in, stripe& of);
+    change_scope(stored_space& in, stripe& of);
     ~change_scope();
     change_scope(const change_scope&) = delete;
     change_scope& operator=(const change_scope&) = delete;
 
    private:
-    space& in_;
+    stored_space& in_;
     stripe& of_;
   };
 
@@ -78,6 +99,7 @@ class stored_items::space {
     std::int64_t items = 0;
     std::int64_t bytes = 0;
     std::int64_t part_bytes = 0;
+    token seen = 0;  ///< of the changes that it must wait for
   };
 
   /// An item in the store, with its key and as it is at a time.
@@ -146,7 +168,7 @@ class stored_items::space {
   [[nodiscard]] const stored::change_map* pending_changes() const {
     return gate_.is_mine() ? &pending_.changes : nullptr;
   }
-  [[nodiscard]] std::unique_lock<std::mutex> lock_of(std::uint64_t hash);
+  [[nodiscard]] std::unique_lock<lock_type> lock_of(std::uint64_t hash);
   [[nodiscard]] token version_seen(std::uint64_t hash, std::string_view name);
   [[nodiscard]] item item_of(std::string_view value, std::uint64_t hash, token version) const;
   [[nodiscard]] stored::merged_cursor cursor_from(std::uint64_t hash);
@@ -188,7 +210,7 @@ class stored_items::space {
   token store_pending();
 
   void count(std::int64_t items, std::int64_t bytes) noexcept;
-  [[nodiscard]] std::uint64_t total(const base::sharded_count& all, const std::int64_t& more);
+  [[nodiscard]] std::uint64_t total(const base::sharded_count& all, const std::int64_t& more) const;
   void raise_durable(token reached) noexcept;
   void wait_for(token version);
 
@@ -208,17 +230,17 @@ class stored_items::space {
 
   db::DB& store_;
   stored_items_options options_;
-  stored::space_record record_;
-  stored::space_gate gate_;
+  stored::space_record<D> record_;
+  mutable gate_type gate_;
   std::array<stripe, stripe_count> stripes_;
   stored::use_table uses_;
   base::sharded_count items_;
   base::sharded_count bytes_;  ///< of items
   base::sharded_count part_bytes_;
-  std::atomic<token> changes_{0};  ///< the token of the last change
-  std::atomic<token> durable_{0};
+  domain::volatile_word<D, token> changes_{0};  ///< the token of the last change
+  domain::volatile_word<D, token> durable_{0};
   pending pending_;  ///< of the thread that is alone
-  std::mutex sweeping_;
+  lock_type sweeping_;
   std::uint64_t sweep_cursor_ = 0;
   std::uint64_t directory_cursor_ = 0;
   bool sweeps_directory_ = false;  ///< the items of this sweep are done

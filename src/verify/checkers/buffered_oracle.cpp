@@ -42,6 +42,14 @@ std::uint64_t newest_claim(const history& seen) {
   return newest;
 }
 
+/// Returns the greatest token that is reached after a crash. `boundary`: of the image.
+std::uint64_t newest_reached(const history& seen, bool are_stamps, std::uint64_t boundary) {
+  if (are_stamps) return boundary;
+  std::uint64_t newest = 0;
+  for (const event& e : seen.events()) newest = std::max(newest, e.result.reached);
+  return newest;
+}
+
 std::uint64_t newest_stamp(std::span<const event> events) {
   std::uint64_t newest = 0;
   for (const event& e : events) newest = std::max(newest, e.result.stamp);
@@ -70,6 +78,7 @@ bool buffered_oracle::explains_after_crash(const abstract_state& initial, const 
 prefix_demand buffered_oracle::demanded(std::span<const event> events, const history& seen,
                                         std::uint64_t boundary) const {
   const std::uint32_t synced = rules_.keeps_synced ? last_sync(seen) : 0;
+  const std::uint64_t reached = newest_reached(seen, tokens_ == token_kind::stamps, boundary);
   const std::uint64_t newest = rules_.keeps_lag ? newest_stamp(events) : 0;
   prefix_demand demand;
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -77,8 +86,11 @@ prefix_demand buffered_oracle::demanded(std::span<const event> events, const his
     const std::uint64_t bit = std::uint64_t{1} << i;
     const std::uint64_t stamp = e.result.stamp;
     const bool named = rules_.keeps_boundary && stamp != 0 && stamp <= boundary;
+    const std::uint64_t token = e.result.token;
+    const bool promised = rules_.keeps_tokens && token != 0 && token <= reached;
     const bool old = stamp != 0 && stamp + lag_ <= newest;
     if (named || old || e.responded < synced) demand.inside |= bit;
+    if (promised) (stamp != 0 ? demand.inside : demand.seen) |= bit;
     if (rules_.keeps_boundary && stamp > boundary) demand.outside |= bit;
   }
   return demand;

@@ -28,6 +28,8 @@ void history::respond(std::size_t event_number, const outcome& result) {
   mix(result.value);
   if (result.stamp != 0) mix(result.stamp);
   if (result.durable != 0) mix(result.durable);
+  if (result.token != 0) mix(result.token);
+  if (result.reached != 0) mix(result.reached);
 }
 
 void history::clear() {

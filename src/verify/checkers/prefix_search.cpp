@@ -27,6 +27,7 @@ class search {
 
   struct node {
     std::uint64_t done = 0;
+    std::uint64_t seen = 0;  // of the demanded ones, those that have a place in the prefix
     bool prefix_ended = false;
     abstract_state state;
     friend bool operator==(const node&, const node&) = default;
@@ -37,6 +38,7 @@ class search {
     if (std::find(met_.begin(), met_.end(), here) != met_.end()) return false;
     met_.push_back(here);
     if (here.prefix_ended ? (here.done & responded_) == responded_ : may_end(here)) return true;
+    if (!here.prefix_ended && sees_more(here)) return true;
     const limits now = limits_at(here.done);
     for (std::size_t i = 0; i < events_.size(); ++i) {
       if (may_follow(here, i, now) && goes_on_with(here, i)) return true;
@@ -64,16 +66,46 @@ class search {
 
   bool may_follow(const node& here, std::size_t i, const limits& now) const {
     if ((here.done & bit(i)) != 0 || events_[i].invoked > now.deadline) return false;
-    if (!here.prefix_ended && (demand_.outside & bit(i)) != 0) return false;
+    if (!here.prefix_ended) {
+      if ((demand_.outside & bit(i)) != 0 || !agrees_with_seen(here, i)) return false;
+    }
     return events_[i].result.stamp <= now.lowest_stamp;
   }
 
   bool goes_on_with(const node& here, std::size_t i) {
     const std::uint64_t done = here.done | bit(i);
     if (auto after = meaning_.step(here.state, events_[i])) {
-      if (leads_on({done, here.prefix_ended, *std::move(after)})) return true;
+      if (leads_on({done, here.seen, here.prefix_ended, *std::move(after)})) return true;
     }
-    return !rules_.keeps_prefix && leads_on({done, here.prefix_ended, here.state});
+    return !rules_.keeps_prefix && leads_on({done, here.seen, here.prefix_ended, here.state});
+  }
+
+  /// Returns true if an order can be completed in which one more of the results is true here.
+  bool sees_more(const node& here) {
+    const std::uint64_t left = demand_.seen & ~here.seen;
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+      if ((left & bit(i)) == 0 || is_any_before(left, events_[i].invoked)) continue;
+      const auto after = meaning_.step(here.state, events_[i]);
+      if (!after || *after != here.state) continue;
+      if (leads_on({here.done, here.seen | bit(i), false, here.state})) return true;
+    }
+    return false;
+  }
+  /// Returns true if one of the events responded before that time.
+  bool is_any_before(std::uint64_t which, std::uint32_t time) const {
+    for (std::size_t i = 0; i < events_.size() && rules_.keeps_real_time; ++i) {
+      if ((which & bit(i)) != 0 && events_[i].responded < time) return true;
+    }
+    return false;
+  }
+  /// Returns false if the real time of the event contradicts that of the results which have a place
+  /// in the prefix, or do not have it yet.
+  bool agrees_with_seen(const node& here, std::size_t i) const {
+    if (is_any_before(demand_.seen & ~here.seen, events_[i].invoked)) return false;
+    for (std::size_t j = 0; j < events_.size() && rules_.keeps_real_time; ++j) {
+      if ((here.seen & bit(j)) != 0 && events_[i].responded < events_[j].invoked) return false;
+    }
+    return true;
   }
 
   /// Returns true if the prefix may end here and the remaining events explain the other results.
@@ -81,7 +113,8 @@ class search {
     if (here.state != found_) return false;
     if (!rules_.keeps_completed) return true;
     if ((here.done & demand_.inside) != demand_.inside) return false;
-    return leads_on({here.done, true, here.state});
+    if ((here.seen & demand_.seen) != demand_.seen) return false;
+    return leads_on({here.done, here.seen, true, here.state});
   }
 
   const stepwise_oracle& meaning_;
@@ -108,7 +141,7 @@ bool has_prefix(const stepwise_oracle& meaning, std::span<const event> events,
                 const abstract_state& initial, const abstract_state& found, prefix_demand demand,
                 checker_rules rules) {
   if ((demand.inside & demand.outside) != 0) return false;
-  return search(meaning, events, found, demand, rules).leads_on({0, false, initial});
+  return search(meaning, events, found, demand, rules).leads_on({0, 0, false, initial});
 }
 
 }  // namespace outlast::verify

@@ -46,6 +46,8 @@ void explorer::describe_event(const event& e) {
     line << " -> " << tested_.checker().describe_result(e.what, e.result);
     if (e.result.stamp != 0) line << " (number " << e.result.stamp << ')';
     if (e.result.durable != 0) line << " (durable up to " << e.result.durable << ')';
+    if (e.result.token != 0) line << " (durable from " << e.result.token << " on)";
+    if (e.result.reached != 0) line << " (reached " << e.result.reached << ')';
     line << "  [" << e.invoked << ", " << e.responded << ']';
   }
   counts_.found->history.push_back(line.str());

@@ -31,6 +31,7 @@ using D = domain::simulated;
 
 struct broken_shape : verify::detail::small_record_shape {};
 struct broken_marked_shape : verify::detail::small_marked_shape {};
+struct broken_moved_shape : verify::detail::small_moved_shape {};
 struct broken_full_shape : verify::detail::full_record_shape {};
 template <bool Keeps, bool Cleans, class Shape = broken_shape>
 struct broken_engine {
@@ -116,6 +117,16 @@ verify::report explore_marks(int defect, const verify::scope& within, const sear
   return explore(tested, defect, within, how);
 }
 
+/// Explores a store that moves from a disk to persistent memory.
+verify::report explore_moved(int defect, const verify::scope& within, const search& how) {
+  using on_disk =
+      verify::detail::store_in_pool<D, broken_engine<false, false, broken_marked_shape>>;
+  using in_memory =
+      verify::detail::store_in_pool<D, broken_engine<false, false, broken_moved_shape>>;
+  verify::detail::moved_store_subject<on_disk, in_memory> tested("store");
+  return explore(tested, defect, within, how);
+}
+
 /// Explores a store without space.
 verify::report explore_full(int defect, const verify::scope& within, const search& how) {
   using tested_store =
@@ -190,6 +201,11 @@ TEST(unbroken_records, have_a_prefix_on_a_disk) {
   }
 }
 
+TEST(unbroken_records, move_from_a_disk) {
+  const verify::report done = explore_moved(0, usual, {.executions = 60});
+  EXPECT_FALSE(done.found) << to_text(*done.found);
+}
+
 TEST(unbroken_records, are_durable_if_a_thread_that_has_read_them_syncs) {
   const verify::report done = explore_syncs(0, one_key, {});
   EXPECT_FALSE(done.found) << to_text(*done.found);
@@ -216,7 +232,7 @@ TEST(unbroken_records, are_erased_without_space) {
 }
 
 /// What a mutant breaks.
-enum class part { store, transactions, marks, syncs, kept, full, full_and_kept };
+enum class part { store, transactions, marks, syncs, kept, full, full_and_kept, moved };
 
 struct mutant {
   int defect;
@@ -259,12 +275,17 @@ mutant of_kept(int defect, const char* omits, const verify::scope& within = usua
 mutant of_full(int defect, const char* omits) {
   return {defect, omits, usual, false, {}, false, part::full};
 }
+/// A mutant of a store that moves from a disk to persistent memory.
+mutant of_moved(int defect, const char* omits, std::uint64_t seed = 1) {
+  return {defect, omits, usual, false, {.seed = seed}, false, part::moved};
+}
 /// Returns the function that explores the store of a mutant.
 auto explorer_of(const mutant& tested) {
   switch (tested.of) {
     case part::transactions: return explore_transactions;
     case part::syncs: return explore_syncs;
     case part::kept: return explore_kept;
+    case part::moved: return explore_moved;
     case part::marks: return tested.cleans ? explore_marks<true> : explore_marks<false>;
     case part::full: return explore_full;
     case part::full_and_kept: return explore_full_and_kept;
@@ -359,6 +380,9 @@ INSTANTIATE_TEST_SUITE_P(
                {.seed = seed_of_209, .strategy = verify::strategy_kind::random},
                false,
                part::full_and_kept},
+        of_moved(225, "the write-back of the newest mark", 82),
+        of_moved(226, "the magic of an older mark until its check is gone", 82),
+        of_moved(227, "the check of the newest mark until its magic is gone"),
         of_syncs(192, "the note of a write before readers see it"),
         of_syncs(193, "the note of a batch before readers see it")),
     number_of);

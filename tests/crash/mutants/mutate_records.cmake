@@ -123,6 +123,15 @@ function(outlast_mutate_records to)
       outlast_mutate(173 "  return read.hold_in(content(*this, moment), order());"
                          "  return !@D@ || read.hold_in(content(*this, moment), order());")
     elseif(HEADER STREQUAL "record_marks.hpp")
+      # 225: a mark is removed before the newest one, which a kill left in the caches, is durable
+      outlast_mutate(225 "  if (last != nullptr) domain::persist<D>(last, Shape::mark_bytes);"
+                         "  if (@D@ && last != nullptr) domain::persist<D>(last, Shape::mark_bytes);")
+      # 226: the magic of an older mark is removed before its check
+      outlast_mutate(226 "    clear_check(each);\n    clear_magic(each);"
+                         "    if (@D@) clear_check(each);\n    clear_magic(each);\n    if (!@D@) clear_check(each);")
+      # 227: the check of the newest mark is removed before its magic
+      outlast_mutate(227 "  clear_magic(last);\n  clear_check(last);"
+                         "  if (!@D@) clear_check(last);\n  clear_magic(last);\n  clear_check(last);")
       # 174: records are not durable with their mark (P10)
       outlast_mutate(174 "    if (each.end > each.of->durable_end) {" "    if (@D@ && each.end > each.of->durable_end) {")
       # 175: a mark is made while writes are in progress (V7)

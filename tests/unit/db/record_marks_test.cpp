@@ -89,6 +89,24 @@ class RecordMarks : public ::testing::Test {
     }
     return newest;
   }
+  /// Returns the offsets of the marks in a file, the older one first.
+  static std::vector<std::size_t> places_of_marks(const std::string& bytes) {
+    constexpr std::uint64_t magic = mark_header::right_magic;
+    const std::string_view wanted(reinterpret_cast<const char*>(&magic), sizeof magic);
+    const auto number_at = [&](std::size_t at) {
+      std::uint64_t number = 0;
+      std::memcpy(&number, bytes.data() + at + offsetof(mark_header, number), sizeof number);
+      return number;
+    };
+    std::vector<std::size_t> places;
+    for (std::size_t at = 0; (at = bytes.find(wanted, at)) != std::string::npos; at += 8) {
+      places.push_back(at);
+    }
+    std::sort(places.begin(), places.end(), [&](std::size_t one, std::size_t other) {
+      return number_at(one) < number_at(other);
+    });
+    return places;
+  }
   std::string bytes_of_file() const {
     std::ifstream file(home.file("store.pool"), std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
@@ -198,6 +216,22 @@ TEST_F(RecordMarks, marks_are_gone_where_each_write_is_durable) {
   expect_keys(1100);
   home.close();
   EXPECT_GT(newest_mark(), 0U);
+}
+
+/// A crash in the removal of the marks leaves one of these states.
+TEST_F(RecordMarks, a_removal_that_was_interrupted_is_completed) {
+  write_and_kill(0, 1000, {400});
+  pool_detail::test_hooks().everything_is_a_disk = false;
+  std::string bytes = bytes_of_file();
+  const std::vector<std::size_t> marks = places_of_marks(bytes);
+  ASSERT_EQ(marks.size(), 2U);
+  constexpr std::size_t check = offsetof(mark_header, check);
+  for (const std::size_t word : {marks[0] + check, marks[0], marks[1], marks[1] + check}) {
+    bytes.replace(word, sizeof(std::uint64_t), sizeof(std::uint64_t), '\0');
+    std::ofstream(home.file("store.pool"), std::ios::binary) << bytes;
+    expect_keys(1000);
+    home.close();
+  }
 }
 
 TEST_F(RecordMarks, a_window_ends_by_itself) {

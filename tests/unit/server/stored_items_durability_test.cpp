@@ -13,8 +13,10 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace outlast::server {
@@ -107,6 +109,50 @@ TEST(StoredItemsDurability, a_reader_waits_with_sync_until_what_it_sees_is_durab
   expect_durable([&] { put(items, "a", "2"); }, "a", "2");
   expect_durable([&] { erase(items, "a"); }, "a", "(none)");
   expect_durable([&] { items.together([&] { put(items, "b", "2"); }); }, "b", "2");
+}
+
+/// Erases "a" with `sync`. Calls `look` after the erasure is visible and before it is durable, and
+/// returns whether it is durable afterwards.
+bool is_durable_after(const std::function<void(stored_items&)>& look) {
+  store_in_memory store;
+  stored_items items(store, {.sync = true});
+  put(items, "a", "1");
+  bool is_durable = false;
+  bool has_looked = false;
+  store.before_sync = [&] {
+    if (std::exchange(has_looked, true)) return;
+    look(items);
+    store_in_memory rest(store.after_power_cut());
+    stored_items left(rest);
+    is_durable = value_in(left, "a") == "(none)";
+  };
+  erase(items, "a");
+  return is_durable;
+}
+
+TEST(StoredItemsDurability, a_change_without_its_item_waits_with_sync_for_the_erasure) {
+  EXPECT_FALSE(is_durable_after([](stored_items&) {}));
+  EXPECT_TRUE(
+      is_durable_after([](stored_items& items) { EXPECT_FALSE(erase(items, "a").changed); }));
+  EXPECT_TRUE(is_durable_after([](stored_items& items) {
+    items.modify_parts("a", noon_ms, [](const item* old, item_parts&) {
+      EXPECT_EQ(old, nullptr);
+      return item_change();
+    });
+  }));
+}
+
+TEST(StoredItemsDurability, reads_together_wait_with_sync_for_what_they_have_seen) {
+  EXPECT_TRUE(is_durable_after([](stored_items& items) {
+    items.together([&] { EXPECT_EQ(value_in(items, "a"), "(none)"); });
+  }));
+  EXPECT_TRUE(is_durable_after([](stored_items& items) {
+    const auto fail_after_read = [&] {
+      EXPECT_EQ(value_in(items, "a"), "(none)");
+      throw std::runtime_error("after a read");
+    };
+    EXPECT_THROW(items.together(fail_after_read), std::runtime_error);
+  }));
 }
 
 TEST(StoredItemsDurability, a_change_during_a_sync_is_not_covered_by_it) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace outlast::test {
 namespace {
@@ -98,6 +99,60 @@ TEST(BufferedOracle, demands_the_epochs_that_were_called_durable) {
   EXPECT_TRUE(after_crash(h, {5, 1, 10}));
   EXPECT_FALSE(after_crash(h, {3})) << "a consistent prefix, but older than claimed";
   EXPECT_TRUE(after_crash(h, {3}, {.keeps_claims = false})) << "the fault must be able to show";
+}
+
+call erase(std::uint64_t key) { return {static_cast<std::uint8_t>(map_operation::erase), key, 0}; }
+/// Returns the result of a read, with its token and the token that is reached.
+outcome seen(std::optional<std::uint64_t> value, std::uint64_t token, std::uint64_t reached = 0) {
+  return {value.has_value(), value.value_or(0), 0, 0, token, reached};
+}
+
+TEST(BufferedOracle, demands_reads_whose_tokens_the_image_names) {
+  const auto read_with = [](std::uint64_t token) {
+    return serial({{put(1, 10), added_in(1)}, {erase(1), added_in(2)}, {get(1), seen({}, token)}});
+  };
+  EXPECT_TRUE(after_crash(read_with(2), {2}));
+  EXPECT_TRUE(after_crash(read_with(2), {1, 1, 10})) << "the token is not reached";
+  EXPECT_FALSE(after_crash(read_with(1), {1, 1, 10})) << "the erasure is lost that was seen";
+  EXPECT_TRUE(after_crash(read_with(1), {1, 1, 10}, {.keeps_tokens = false}))
+      << "the fault must be able to show";
+}
+
+TEST(BufferedOracle, demands_changes_whose_tokens_the_image_names) {
+  const history h = serial({{put(1, 10), {true, 0, 2, 0, 1}}});
+  EXPECT_TRUE(after_crash(h, {2, 1, 10}));
+  EXPECT_FALSE(after_crash(h, {1})) << "the token is older than the change";
+  EXPECT_TRUE(after_crash(h, {1}, {.keeps_tokens = false})) << "the fault must be able to show";
+}
+
+TEST(BufferedOracle, permits_a_read_after_a_change_that_was_lost) {
+  const history h =
+      serial({{put(1, 10), added_in(1)}, {put(2, 20), added_in(2)}, {get(1), seen(10, 1)}});
+  EXPECT_TRUE(after_crash(h, {1, 1, 10}));
+}
+
+TEST(BufferedOracle, places_reads_in_their_order) {
+  const auto reads = [](std::uint64_t first, std::uint64_t second) {
+    history h = serial({{put(1, 10), added_in(1)}});
+    const auto change = h.invoke(1, put(1, 20));
+    h.respond(h.invoke(0, get(1)), seen(first, 1));
+    h.respond(h.invoke(0, get(1)), seen(second, 1));
+    h.respond(change, replaced_in(1));
+    return h;
+  };
+  EXPECT_TRUE(after_crash(reads(10, 20), {1, 1, 20}));
+  EXPECT_FALSE(after_crash(reads(20, 10), {1, 1, 20}));
+}
+
+TEST(BufferedOracle, compares_tokens_of_their_own_order_with_those_that_were_reached) {
+  const buffered_oracle own(map(), 3, {}, {}, verify::token_kind::own);
+  const auto read_of_20 = [](std::uint64_t token) {
+    return serial(
+        {{put(1, 10), added_in(1)}, {put(1, 20), replaced_in(2)}, {get(1), seen(20, token, 7)}});
+  };
+  EXPECT_TRUE(own.explains_after_crash({}, read_of_20(8), {1, 1, 10})) << "it is not reached";
+  EXPECT_FALSE(own.explains_after_crash({}, read_of_20(7), {1, 1, 10}));
+  EXPECT_TRUE(own.explains_after_crash({}, read_of_20(7), {2, 1, 20}));
 }
 
 TEST(BufferedOracle, demands_nothing_for_a_sync_that_has_not_returned) {

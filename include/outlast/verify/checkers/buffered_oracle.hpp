@@ -29,6 +29,12 @@ enum class epoch_operation : std::uint8_t {
   sync = 255,     ///< makes all operations durable that had responded at its invocation
 };
 
+/// The meaning of outcome::token.
+enum class token_kind {
+  stamps,  ///< an epoch
+  own,     ///< a number that outcome::reached is compared with
+};
+
 /// Checks buffered durable linearizability after a crash, and linearizability in the order of the
 /// epochs without a crash.
 ///
@@ -36,7 +42,10 @@ enum class epoch_operation : std::uint8_t {
 /// opened, followed by the state as the specification encodes it. If a recovery was interrupted
 /// after it had set the clock, this is the epoch that the recovery kept. `apply` stamps its result
 /// with the epoch in which the operation took effect. The stamp 0 is permitted for an operation
-/// without effect; such an operation can have any place that real time and its result permit.
+/// without effect; such an operation can have any place that real time and its result permit. A
+/// result whose token is reached must be true of the prefix, and an operation with such a token
+/// must be in it. The epoch that the image named reaches tokens that are epochs; others are reached
+/// if a result claims so.
 /// Thread-safety: immutable, any number of threads.
 class buffered_oracle final : public oracle {
  public:
@@ -45,8 +54,13 @@ class buffered_oracle final : public oracle {
   /// explorations explore the programs of `fixed`. If `fixed` is empty, they explore all pairs of
   /// operations.
   explicit buffered_oracle(std::shared_ptr<const stepwise_oracle> meaning, std::uint64_t lag = 3,
-                           checker_rules rules = {}, std::vector<program> fixed = {})
-      : meaning_(std::move(meaning)), lag_(lag), rules_(rules), programs_(std::move(fixed)) {}
+                           checker_rules rules = {}, std::vector<program> fixed = {},
+                           token_kind tokens = token_kind::stamps)
+      : meaning_(std::move(meaning)),
+        lag_(lag),
+        rules_(rules),
+        programs_(std::move(fixed)),
+        tokens_(tokens) {}
   [[nodiscard]] bool explains(const abstract_state& initial, const history& seen,
                               const abstract_state& found) const override;
   [[nodiscard]] bool explains_after_crash(const abstract_state& initial, const history& seen,
@@ -71,6 +85,7 @@ class buffered_oracle final : public oracle {
   std::uint64_t lag_;
   checker_rules rules_;
   std::vector<program> programs_;
+  token_kind tokens_;
 };
 
 }  // namespace outlast::verify

@@ -22,6 +22,10 @@ struct outcome {
   std::uint64_t stamp = 0;
   /// The stamp up to which the subject claimed durability when the operation responded. 0: none.
   std::uint64_t durable = 0;
+  /// The stamp whose durability makes the result durable, as the subject promised. 0: no promise.
+  std::uint64_t token = 0;
+  /// The token up to which the subject claimed durability, if its tokens are not stamps.
+  std::uint64_t reached = 0;
 
   friend bool operator==(const outcome& a, const outcome& b) {
     return a.ok == b.ok && a.value == b.value;

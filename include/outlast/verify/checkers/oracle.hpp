@@ -51,6 +51,7 @@ struct checker_rules {
   bool keeps_synced = true;    ///< operations that responded before a completed sync survived
   bool keeps_lag = true;       ///< the surviving state is not older than the reached epochs permit
   bool keeps_claims = true;    ///< nor older than the subject claimed durability
+  bool keeps_tokens = true;    ///< results are true whose tokens the image names
 };
 
 /// A specification: the operations, their meaning and their names.

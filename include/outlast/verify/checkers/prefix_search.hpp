@@ -18,6 +18,9 @@ namespace outlast::verify {
 struct prefix_demand {
   std::uint64_t inside = 0;
   std::uint64_t outside = 0;
+  /// Events without an effect whose results must be true of the prefix: they have a place in it
+  /// that respects the real time of its events. Events that the crash reverted may precede them.
+  std::uint64_t seen = 0;
 };
 
 /// Returns true if there is an order of `events`, with all events that responded and any pending

@@ -1,4 +1,6 @@
 // A store as the key space of a server: items with parts.
+#pragma once
+
 #include <outlast/base/error.hpp>
 #include <outlast/db/options.hpp>
 #include <outlast/db/status.hpp>
@@ -11,7 +13,8 @@
 namespace outlast::server {
 
 /// Counts the parts and the directory. `at`: after the items.
-void stored_items::space::count_parts(stored::merged_cursor& at) {
+template <domain::persistence_domain D>
+void stored_space<D>::count_parts(stored::merged_cursor& at) {
   std::int64_t bytes = 0;
   for (; at.is_valid(); at.next()) {
     const char prefix = at.key().front();
@@ -31,13 +34,14 @@ void stored_items::space::count_parts(stored::merged_cursor& at) {
   part_bytes_.start_at(bytes);
 }
 
-bool stored_items::space::read_parts(std::string_view key, std::int64_t now_ms, use how,
-                                     parts_reader look) {
+template <domain::persistence_domain D>
+bool stored_space<D>::read_parts(std::string_view key, std::int64_t now_ms, use how,
+                                 parts_reader look) {
   const std::uint64_t hash = record_.hash_of(key);
   entry found;
   token version = 0;
   {
-    const stored::space_gate::passage mine(gate_);
+    const passage mine(gate_);
     // A snapshot of the store would be a write of the store for each reader after a change.
     const std::unique_lock lock = lock_of(hash);
     const item seen = look_up(found, hash, key, now_ms);
@@ -52,12 +56,13 @@ bool stored_items::space::read_parts(std::string_view key, std::int64_t now_ms, 
   return found.is_live;
 }
 
-change_result stored_items::space::modify_parts(std::string_view key, std::int64_t now_ms,
-                                                parts_decider decide) {
+template <domain::persistence_domain D>
+change_result stored_space<D>::modify_parts(std::string_view key, std::int64_t now_ms,
+                                            parts_decider decide) {
   const std::uint64_t hash = record_.hash_of(key);
   change_result result;
   {
-    const stored::space_gate::passage mine(gate_);
+    const passage mine(gate_);
     const std::unique_lock lock = lock_of(hash);
     entry old;
     const item seen = look_up(old, hash, key, now_ms);
@@ -78,8 +83,9 @@ change_result stored_items::space::modify_parts(std::string_view key, std::int64
 
 /// Throws if a change does not fit the changes of the parts. An item that is erased, or replaced by
 /// a string, loses the parts, thus their changes have no effect then.
-void stored_items::space::require_valid(const item_change& then, const entry& old,
-                                        stored::part_changes& parts) const {
+template <domain::persistence_domain D>
+void stored_space<D>::require_valid(const item_change& then, const entry& old,
+                                    stored::part_changes& parts) const {
   using kind = item_change::kind;
   const bool keeps_item = then.what == kind::nothing || then.what == kind::adjust;
   if (keeps_item && parts.has_changes()) {
@@ -102,8 +108,9 @@ void stored_items::space::require_valid(const item_change& then, const entry& ol
 }
 
 /// Writes an item with the changes of its parts.
-token stored_items::space::write_with_parts(std::uint64_t hash, std::string_view name,
-                                            std::string value, stored::part_changes& parts) {
+template <domain::persistence_domain D>
+token stored_space<D>::write_with_parts(std::uint64_t hash, std::string_view name,
+                                        std::string value, stored::part_changes& parts) {
   const std::int64_t part_bytes = parts.added_bytes();
   stored::change_map& changes = parts.changes();
   changes.insert_or_assign(std::string(name), std::move(value));

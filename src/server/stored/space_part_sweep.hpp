@@ -5,6 +5,8 @@
 // removal thus needs no lock, and a process that ends in the middle leaves parts that the next
 // sweep removes. An item that names the number and is absent, because it has expired or was erased,
 // is removed first: it would be present without parts if the clock moved back.
+#pragma once
+
 #include <outlast/db/iterator.hpp>
 #include <outlast/db/options.hpp>
 #include <outlast/db/status.hpp>
@@ -17,16 +19,10 @@
 
 namespace outlast::server {
 
-namespace {
-
-/// The parts that one batch removes. Calls of together() wait for a batch.
-constexpr std::size_t max_batch_parts = 256;
-
-}  // namespace
-
 /// Removes parts of the next `count` entries of the directory. Returns true at its end.
-bool stored_items::space::sweep_directory(std::int64_t now_ms, std::size_t count,
-                                          std::size_t& parts_left, sweep_result& result) {
+template <domain::persistence_domain D>
+bool stored_space<D>::sweep_directory(std::int64_t now_ms, std::size_t count,
+                                      std::size_t& parts_left, sweep_result& result) {
   std::uint64_t next = 0;
   for (const directory_entry& each : next_sets(count, next)) {
     if (remove_if_unnamed(each, now_ms, parts_left, result)) continue;
@@ -38,8 +34,9 @@ bool stored_items::space::sweep_directory(std::int64_t now_ms, std::size_t count
 }
 
 /// Removes parts that have lost their item since the last sweep.
-void stored_items::space::sweep_hints(std::int64_t now_ms, std::size_t& parts_left,
-                                      sweep_result& result) {
+template <domain::persistence_domain D>
+void stored_space<D>::sweep_hints(std::int64_t now_ms, std::size_t& parts_left,
+                                  sweep_result& result) {
   while (parts_left != 0) {
     directory_entry of;
     of.set = unnamed_sets_.pop();
@@ -55,9 +52,10 @@ void stored_items::space::sweep_hints(std::int64_t now_ms, std::size_t& parts_le
 
 /// Returns entries of the directory from the cursor on. `next`: the number from which the next call
 /// continues, or 0 at the end.
-std::vector<stored_items::space::directory_entry> stored_items::space::next_sets(
+template <domain::persistence_domain D>
+std::vector<typename stored_space<D>::directory_entry> stored_space<D>::next_sets(
     std::size_t limit, std::uint64_t& next) {
-  const stored::space_gate::passage mine(gate_);
+  const passage mine(gate_);
   std::vector<directory_entry> found;
   stored::merged_cursor at(std::unique_ptr<db::Iterator>(store_.NewIterator({})), {},
                            stored::set_key(directory_cursor_));
@@ -78,8 +76,9 @@ std::vector<stored_items::space::directory_entry> stored_items::space::next_sets
 
 /// Returns true if an item names the parts, or none of them is left. Returns false if the bound of
 /// this sweep is reached.
-bool stored_items::space::remove_if_unnamed(const directory_entry& of, std::int64_t now_ms,
-                                            std::size_t& parts_left, sweep_result& result) {
+template <domain::persistence_domain D>
+bool stored_space<D>::remove_if_unnamed(const directory_entry& of, std::int64_t now_ms,
+                                        std::size_t& parts_left, sweep_result& result) {
   if (is_named(of, now_ms, result)) return true;
   while (parts_left != 0) {
     if (remove_some_parts(of, parts_left, result)) return true;
@@ -88,10 +87,11 @@ bool stored_items::space::remove_if_unnamed(const directory_entry& of, std::int6
 }
 
 /// Returns whether an item names the parts. An item that is absent for every member is removed.
-bool stored_items::space::is_named(const directory_entry& of, std::int64_t now_ms,
-                                   sweep_result& result) {
+template <domain::persistence_domain D>
+bool stored_space<D>::is_named(const directory_entry& of, std::int64_t now_ms,
+                               sweep_result& result) {
   const std::uint64_t hash = stored::hash_in(of.item_name);
-  const stored::space_gate::passage mine(gate_);
+  const passage mine(gate_);
   const std::lock_guard lock(stripe_of(hash).mutex);
   entry found;
   found.name = of.item_name;
@@ -108,11 +108,12 @@ bool stored_items::space::is_named(const directory_entry& of, std::int64_t now_m
 }
 
 /// Removes some parts, and with the last ones the entry of the directory. Returns true then.
-bool stored_items::space::remove_some_parts(const directory_entry& of, std::size_t& parts_left,
-                                            sweep_result& result) {
+template <domain::persistence_domain D>
+bool stored_space<D>::remove_some_parts(const directory_entry& of, std::size_t& parts_left,
+                                        sweep_result& result) {
   const std::size_t limit = std::min(parts_left, max_batch_parts);
   const std::string head = stored::part_key(of.set, {});
-  const stored::space_gate::passage mine(gate_);
+  const passage mine(gate_);
   db::WriteBatch batch;
   std::size_t parts = 0;
   std::int64_t bytes = 0;

@@ -1,4 +1,6 @@
 // A store as the key space of a server: removal of items that have expired or were erased.
+#pragma once
+
 #include <outlast/base/error.hpp>
 #include <src/server/stored/status_errors.hpp>
 #include <src/server/stored/stored_space.hpp>
@@ -9,14 +11,8 @@
 
 namespace outlast::server {
 
-namespace {
-
-/// The parts that a sweep removes for each item that it may visit.
-constexpr std::size_t parts_of_an_item = 16;
-
-}  // namespace
-
-sweep_result stored_items::space::sweep(std::int64_t now_ms, std::size_t count) {
+template <domain::persistence_domain D>
+sweep_result stored_space<D>::sweep(std::int64_t now_ms, std::size_t count) {
   if (gate_.is_mine()) throw std::logic_error("sweep() is called within together()");
   const std::lock_guard alone(sweeping_);
   settle_erasure(now_ms);
@@ -39,9 +35,10 @@ sweep_result stored_items::space::sweep(std::int64_t now_ms, std::size_t count) 
 }
 
 /// Makes an erasure that is due independent of the clock, which can move back after an opening.
-void stored_items::space::settle_erasure(std::int64_t now_ms) {
+template <domain::persistence_domain D>
+void stored_space<D>::settle_erasure(std::int64_t now_ms) {
   {
-    const stored::space_gate::passage mine(gate_);
+    const passage mine(gate_);
     if (!record_.is_due(now_ms)) return;
   }
   const std::lock_guard alone(gate_);
@@ -56,9 +53,10 @@ void stored_items::space::settle_erasure(std::int64_t now_ms) {
 }
 
 /// Returns the stored keys of absent items among the next `limit`, and moves the sweep after them.
-std::vector<std::string> stored_items::space::find_removable(std::int64_t now_ms, std::size_t limit,
-                                                             sweep_result& result) {
-  const stored::space_gate::passage mine(gate_);
+template <domain::persistence_domain D>
+std::vector<std::string> stored_space<D>::find_removable(std::int64_t now_ms, std::size_t limit,
+                                                         sweep_result& result) {
+  const passage mine(gate_);
   std::vector<std::string> names;
   const auto look = [&](const stored::merged_cursor& at, std::uint64_t) {
     ++result.visited;
@@ -71,9 +69,10 @@ std::vector<std::string> stored_items::space::find_removable(std::int64_t now_ms
 }
 
 /// Removes an item if it is still absent for every member.
-bool stored_items::space::remove_if_dead(std::string name, std::int64_t now_ms) {
+template <domain::persistence_domain D>
+bool stored_space<D>::remove_if_dead(std::string name, std::int64_t now_ms) {
   const std::uint64_t hash = stored::hash_in(name);
-  const stored::space_gate::passage mine(gate_);
+  const passage mine(gate_);
   const std::lock_guard lock(stripe_of(hash).mutex);
   entry found;
   found.name = std::move(name);

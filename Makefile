@@ -27,7 +27,7 @@ demo: demo-dependencies
 	@tools/build release "$(BUILD)/release" $(JOBS) outlast-demo
 	@"$(BUILD)/release/bin/outlast-demo" $(ARGS)
 
-## test: every kind of test, once: what to run before each commit; ten minutes from a bare clone on two CPUs
+## test: every kind of test, once: what to run before each commit; 13 minutes from a bare clone on two CPUs
 test: test-dependencies
 	$(SUITES) check test
 

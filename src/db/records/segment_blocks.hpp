@@ -280,8 +280,9 @@ class segment_blocks {
     if (unused.begin != nullptr) arena_.deallocate(unused.begin);
     return unused.begin != nullptr;
   }
-  /// Makes the blocks that are kept back as large as they must be. Throws out_of_space if they are
-  /// not enough to make a segment.
+  /// Keeps blocks back until their sum is twice the usual size: of the usual size, or halves of it
+  /// and so on if the pool has no larger ones. Throws out_of_space if the sum is less than a
+  /// segment of this purpose needs.
   void keep_back(purpose why, std::size_t usual) {
     if (has_enough(usual, usual)) return;
     const std::lock_guard alone(spare_lock_);

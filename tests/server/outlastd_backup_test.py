@@ -24,10 +24,6 @@ MODES = ("cache", "store")
 STAMP = r"\d{8}T\d{6}\.\d{3}Z"
 
 
-class Missing(Exception):
-    """Something that a test needs is not permitted here."""
-
-
 class Resp(served.Resp):
     """A client that makes backups."""
 
@@ -278,11 +274,11 @@ def test_the_end_of_the_server_cancels_a_backup(directory):
 @contextlib.contextmanager
 def small_file_system(directory):
     if shutil.which("mount") is None or os.geteuid() != 0:
-        raise Missing("only root can mount a file system")
+        raise served.Missing("only root can mount a file system")
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "outlast-test", str(directory)], capture_output=True,
                           text=True, check=False)
     if done.returncode != 0:
-        raise Missing(f"a file system cannot be mounted: {done.stderr}")
+        raise served.Missing(f"a file system cannot be mounted: {done.stderr}")
     try:
         yield lambda size: subprocess.run(["mount", "-o", f"remount,size={size}", str(directory)], check=True)
     finally:
@@ -514,17 +510,4 @@ def test_signals_have_no_effect_before_the_server_serves(directory):
     assert second.end() == 0
 
 
-def main():
-    tests = {name: each for name, each in globals().items() if name.startswith("test_")}
-    for name in sys.argv[2:] or tests:
-        began = time.monotonic()
-        with served.temporary() as directory:
-            try:
-                tests[name](directory)
-            except Missing as cause:
-                print(f"{name}: not tested: {cause}", flush=True)
-                continue
-        print(f"{name}: {time.monotonic() - began:.2f} s", flush=True)
-
-
-main()
+served.run_tests(globals())

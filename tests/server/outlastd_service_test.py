@@ -23,14 +23,10 @@ UNITS = pathlib.Path(__file__).resolve().parents[2] / "share" / "systemd"
 MAX_EXPOSURE = 15  # tenths, of 100; see systemd-analyze(1)
 
 
-class Missing(Exception):
-    """A tool is not installed."""
-
-
 def tool(name):
     found = shutil.which(name)
     if found is None:
-        raise Missing(f"{name} is not installed")
+        raise served.Missing(f"{name} is not installed")
     return found
 
 
@@ -128,7 +124,7 @@ def filtered_calls(directory):
 
 def test_the_filter_permits_the_system_calls_that_the_server_makes(directory):
     if {"ASAN_OPTIONS", "TSAN_OPTIONS"} & set(os.environ):
-        raise Missing("a program with a sanitizer makes calls of its own, and strace prevents its search for leaks")
+        raise served.Missing("a program with a sanitizer makes calls of its own, and strace prevents its search for leaks")
     permitted = filtered_calls(directory)
     assert "read" in permitted and "reboot" not in permitted, len(permitted)
     for mode in ("cache", "store"):
@@ -292,17 +288,4 @@ def test_names_of_inherited_sockets_select_what_is_served(directory):
     assert "TLS requires --tls-cert-file" in manager.text()
 
 
-def main():
-    tests = {name: each for name, each in globals().items() if name.startswith("test_")}
-    for name in sys.argv[2:] or tests:
-        began = time.monotonic()
-        with served.temporary() as directory:
-            try:
-                tests[name](directory)
-            except Missing as cause:
-                print(f"{name}: not tested: {cause}", flush=True)
-                continue
-        print(f"{name}: {time.monotonic() - began:.2f} s", flush=True)
-
-
-main()
+served.run_tests(globals())

@@ -6,6 +6,7 @@ import random
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -169,3 +170,21 @@ def temporary():
     """Returns a directory that is removed, in memory if there is some."""
     where = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     return tempfile.TemporaryDirectory(prefix="outlast-test-", dir=where)
+
+
+class Missing(Exception):
+    """What a test needs is not there."""
+
+
+def run_tests(names):
+    """Runs the functions of a program whose names begin with test_, or those that its command line names after the server."""
+    tests = {name: each for name, each in names.items() if name.startswith("test_")}
+    for name in sys.argv[2:] or tests:
+        began = time.monotonic()
+        with temporary() as directory:
+            try:
+                tests[name](directory)
+            except Missing as cause:
+                print(f"{name}: not tested: {cause}", flush=True)
+                continue
+        print(f"{name}: {time.monotonic() - began:.2f} s", flush=True)

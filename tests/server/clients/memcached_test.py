@@ -351,13 +351,4 @@ def test_passwords(directory):
         server.end()
 
 
-def main():
-    tests = {name: each for name, each in globals().items() if name.startswith("test_")}
-    for name in sys.argv[2:] or list(tests):
-        began = time.monotonic()
-        with served.temporary() as directory:
-            tests[name](directory)
-        print(f"{name}: {time.monotonic() - began:.2f} s", flush=True)
-
-
-main()
+served.run_tests(globals())

@@ -441,13 +441,4 @@ def test_commands_that_are_not_served_are_errors_and_do_not_end_the_connection(d
     server.end()
 
 
-def main():
-    tests = {name: each for name, each in globals().items() if name.startswith("test_")}
-    for name in sys.argv[2:] or list(tests):
-        began = time.monotonic()
-        with served.temporary() as directory:
-            tests[name](directory)
-        print(f"{name}: {time.monotonic() - began:.2f} s", flush=True)
-
-
-main()
+served.run_tests(globals())
